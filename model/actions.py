@@ -1,0 +1,101 @@
+"""The named actions that a schedule is made of: what the engine does, and what the protocol does on one rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rankproof.model.protocol import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueue:
+    """The engine on `rank` puts `ack`, the next of its lane, at the end of `lane`."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lose:
+    """The engine on `rank` fails to enqueue `ack`, the next of its lane, and carries on without it."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The transfer of `ack`, which waits in `lane`, finishes on `rank`."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`rank` waits for the round that is due, if one is, and takes the agreed counts."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pop:
+    """`rank` pops from the head of each lane what it may."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`rank` counts the finished prefix of each lane."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """`rank` issues the next round with what it counted."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The engine on `rank` clears every lane, between two steps, and begins the next epoch."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """The engine on `rank` waits, between two steps, for all that is in `lane` and pops it without a round."""
+
+    rank: int
+    lane: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """`rank` consumes, between two steps, what it has in flight, pops it, and issues nothing."""
+
+    rank: int
+
+
+Action: TypeAlias = Enqueue | Lose | Finish | Wait | Pop | Count | Issue | Reset | Evict | Flush
+
+KINDS: dict[str, type[Action]] = {
+    kind.__name__.lower(): kind for kind in (Enqueue, Lose, Finish, Wait, Pop, Count, Issue, Reset, Evict, Flush)
+}
+"""Every action by its name in a schedule file."""
+
+OF_PHASE: dict[Phase, type[Wait | Pop | Count | Issue]] = {
+    Phase.WAIT: Wait,
+    Phase.POP: Pop,
+    Phase.COUNT: Count,
+    Phase.ISSUE: Issue,
+}
+"""The action by which a rank takes each phase."""

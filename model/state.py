@@ -1,0 +1,139 @@
+"""The state of every rank between two actions: immutable, hashable, and reducible to a canonical form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Vector: TypeAlias = tuple[int, ...]
+"""One count a lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneState:
+    """One lane on one rank. Acks are numbered from 0 in the order in which the engine enqueues them.
+
+    waiting   the acks in the lane, head first
+    finished  those of them that are finished
+    popped    the acks popped in this epoch, in order
+    next      the number of the ack that is enqueued next
+    """
+
+    waiting: tuple[int, ...] = ()
+    finished: frozenset[int] = frozenset()
+    popped: tuple[int, ...] = ()
+    next: int = 0
+
+    @property
+    def finished_prefix(self) -> int:
+        """How many acks at the head are finished, up to the first that is not."""
+        for length, ack in enumerate(self.waiting):
+            if ack not in self.finished:
+                return length
+        return len(self.waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class RankState:
+    """One rank.
+
+    phase     index into `Protocol.phases` of what it takes next; 0 between two steps
+    issued, consumed   rounds, counted from the first
+    offers    the vectors that it issued, oldest first; the last one is of round `issued`
+    counted   what it counted in this step and has not issued yet
+    allowed   what its wait allowed it to pop and it has not popped yet
+    missing   acks that it was to pop and that were not in the lane
+    calls     one entry a step, oldest first: whether it issued a round
+    steps     steps that it has issued, or declined to issue, in
+    epoch     how many resets it has gone through
+    losses, evictions, flushes   how many of each it has gone through
+    events    how many events of the engine's common script it has gone through
+    """
+
+    lanes: tuple[LaneState, ...]
+    phase: int = 0
+    issued: int = 0
+    consumed: int = 0
+    offers: tuple[Vector, ...] = ()
+    counted: Vector = ()
+    allowed: Vector = ()
+    missing: int = 0
+    calls: tuple[bool, ...] = ()
+    steps: int = 0
+    epoch: int = 0
+    losses: int = 0
+    evictions: int = 0
+    flushes: int = 0
+    events: int = 0
+
+    def offer_of(self, round_number: int) -> Vector:
+        """What this rank offered in a round, by its number from 1. Raises IndexError for one that it does not hold."""
+        back = self.issued - round_number
+        if not 0 <= back < len(self.offers):
+            raise IndexError(f"no offer of round {round_number}")
+        return self.offers[-1 - back]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that the engine does on every rank at the same place between steps.
+
+    kind      "step", "reset" or "evict"
+    lane      the lane of an eviction, else None
+    enqueued  how many acks each lane had been given by then, where the scenario demands that ranks agree on it
+    """
+
+    kind: str
+    lane: int | None = None
+    enqueued: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All ranks, and the script of events that some rank has gone through and another has still before it.
+
+    `script` ends where the rank that is furthest stands; `length` is how many events it has gone through in all.
+    """
+
+    ranks: tuple[RankState, ...]
+    script: tuple[Event, ...] = ()
+    length: int = 0
+
+    def ahead_of(self, rank: int) -> tuple[Event, ...]:
+        """The events that `rank` must go through next, in order; none where it is the furthest and may choose."""
+        return _last(self.script, self.length - self.ranks[rank].events)
+
+
+def initial(ranks: int, lanes: int) -> State:
+    """Nothing enqueued, nothing issued."""
+    return State((RankState(lanes=(LaneState(),) * lanes),) * ranks)
+
+
+def canonical(state: State) -> State:
+    """The same state with all that no rank can still see taken off, so that equal futures are equal states.
+
+    Rounds consumed by every rank, steps taken by every rank and events passed by every rank are forgotten, and counted
+    from there.
+    """
+    consumed = min(rank.consumed for rank in state.ranks)
+    steps = min(rank.steps for rank in state.ranks)
+    events = min(rank.events for rank in state.ranks)
+    ranks = tuple(
+        replace(
+            rank,
+            issued=rank.issued - consumed,
+            consumed=rank.consumed - consumed,
+            offers=_last(rank.offers, rank.issued - consumed),
+            calls=_last(rank.calls, rank.steps - steps),
+            steps=rank.steps - steps,
+            events=rank.events - events,
+        )
+        for rank in state.ranks
+    )
+    return State(ranks, _last(state.script, state.length - events), state.length - events)
+
+
+def _last(items: tuple[T, ...], count: int) -> tuple[T, ...]:
+    return items[-count:] if count > 0 else ()

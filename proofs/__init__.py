@@ -1,0 +1,1 @@
+"""Why the protocol is right for every number of ranks."""
