@@ -85,14 +85,83 @@ class Flush:
     rank: int
 
 
-Action: TypeAlias = Enqueue | Lose | Finish | Wait | Pop | Count | Issue | Reset | Evict | Flush
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """The engine on `rank` attaches storage, between two steps, which changes the layout of its vector."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The engine on `rank` enqueues the next two acks of `lane` in the other order; `ack` is the first of them."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The engine on `rank` takes `ack`, which waits in `lane`, out of it again."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """The transfer of `ack`, which waits in `lane`, fails on `rank`: it will never finish."""
+
+    rank: int
+    lane: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The engine on `rank` leaves a step out."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Throw:
+    """Popping throws on `rank`, before anything is popped; what is left of the step is not taken."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """`rank` dies."""
+
+    rank: int
+
+
+Engine: TypeAlias = Enqueue | Lose | Swap | Finish | Stall | Withdraw
+"""What the engine does to a lane, at any moment."""
+
+Between: TypeAlias = Reset | Evict | Flush | Attach | Decline
+"""What happens between two steps."""
+
+Quarter: TypeAlias = Wait | Pop | Count | Issue
+"""What a step is made of."""
+
+Action: TypeAlias = Engine | Between | Quarter | Throw | Crash
 
 KINDS: dict[str, type[Action]] = {
-    kind.__name__.lower(): kind for kind in (Enqueue, Lose, Finish, Wait, Pop, Count, Issue, Reset, Evict, Flush)
+    kind.__name__.lower(): kind
+    for kind in (
+        *(Enqueue, Lose, Swap, Finish, Stall, Withdraw),
+        *(Reset, Evict, Flush, Attach, Decline),
+        *(Wait, Pop, Count, Issue, Throw, Crash),
+    )
 }
 """Every action by its name in a schedule file."""
 
-OF_PHASE: dict[Phase, type[Wait | Pop | Count | Issue]] = {
+OF_PHASE: dict[Phase, type[Quarter]] = {
     Phase.WAIT: Wait,
     Phase.POP: Pop,
     Phase.COUNT: Count,

@@ -58,4 +58,13 @@ def complete(reading: Reading, consumed: Number, issued: Family) -> Truth:
 
 def issues(reading: Reading, protocol: Protocol, offers: Sequence[Number]) -> Truth:
     """Whether a rank that offers these counts, one a lane, takes part in the next round."""
-    return reading.both() if protocol.issues == "always" else reading.either(*(1 <= count for count in offers))
+    if protocol.issues == "when-nonempty":
+        return reading.either(*(1 <= count for count in offers))
+    return reading.both()
+
+
+def issues_again(reading: Reading, protocol: Protocol, offers: Sequence[Number]) -> Truth:
+    """Whether that rank takes part in one more round within the same step."""
+    if protocol.issues == "twice-when-nonempty":
+        return reading.either(*(1 <= count for count in offers))
+    return reading.either()

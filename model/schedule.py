@@ -59,8 +59,9 @@ class Run:
 
 
 def run(schedule: Schedule) -> Run:
-    """The schedule on the model, action by action, each held against every property that single actions can break."""
+    """The schedule on the model, action by action, held against `CHECKED` and what it is to break."""
     model = schedule.model
+    checked = [each for each in PROPERTIES.values() if each in CHECKED or each.name == schedule.breaks]
     states = [model.start]
     violations: list[Violation] = []
     for index, action in enumerate(schedule.actions):
@@ -68,11 +69,7 @@ def run(schedule: Schedule) -> Run:
         if isinstance(after, Disabled):
             return Run(tuple(states), tuple(violations), after)
         step = Transition(model, states[-1], action, after)
-        violations += [
-            Violation(index, each.name, says)
-            for each in CHECKED
-            if each.broken is not None and (says := each.broken(step))
-        ]
+        violations += [Violation(index, each.name, says) for each in checked if (says := each.broken(step))]
         states.append(after)
     return Run(tuple(states), tuple(violations))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -13,6 +13,13 @@ import z3
 from rankproof.model.reading import Family, Number, Rank, Truth
 
 
+class ChangedClaim(Exception):
+    """A claim about all ranks says something else of the same rank than when it was built.
+
+    Its body reads a variable that was given another value since, so its instances would be of another claim.
+    """
+
+
 class QuantifiedMinimum(Exception):
     """A minimum, a maximum or a claim about all ranks was built inside a claim about all ranks.
 
@@ -21,46 +28,102 @@ class QuantifiedMinimum(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Universal:
-    """A fact that is true of every tuple of `arity` ranks."""
+class _Claim:
+    """A claim about every tuple of ranks, the constant that stands for it, and the ranks that it fails of if false."""
 
-    arity: int
-    of: Callable[..., Truth]
+    truth: Any
+    body: Callable[..., Truth]
+    witnesses: tuple[Any, ...]
+    of_witnesses: Truth
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """The constant that stands for a minimum or a maximum, and the rank that has that number."""
+
+    number: Any
+    within: Callable[[Number, Number], Truth]
+    family: Family
+    witness: Any
+    of_witness: Number
 
 
 class EveryRank:
     """The reading on terms over an uninterpreted sort of ranks, of which there may be any number from 1.
 
-    A claim about all ranks becomes a boolean constant with two facts: where it is true, it is true of every rank, and
-    where it is false, it is false of its own witness. A minimum becomes an integer constant that is below every rank's
-    number and equal to its witness's. `facts` instantiates what is true of every rank at all the witnesses, and leaves
-    no quantifier. No function returns a rank, so that loses nothing: a model of the facts is a real group, made of the
+    A claim about all ranks becomes a boolean constant: where it is true, the claim is true of every rank, and where it
+    is false, it is false of its own witness. A minimum becomes an integer constant that is below every rank's number
+    and equal to its witness's. `facts` instantiates what is true of every rank at all the witnesses, and leaves no
+    quantifier. No function returns a rank, so that loses nothing: a model of the facts is a real group, made of the
     witnesses.
     """
 
     def __init__(self) -> None:
         self.sort = z3.DeclareSort("Rank")
-        self.witnesses: list[Any] = [z3.Const("some_rank", self.sort)]
-        self._ground: list[Any] = []
-        self._universals: list[_Universal] = []
+        self._claims: list[_Claim] = []
+        self._bounds: list[_Bound] = []
+        self._named: list[Any] = []
+        self._witnesses = 0
+        self._checked = 0
         self._quantified = False
+        self._declared: dict[str, Any] = {}
 
     def family(self, name: str) -> Family:
         """A number a rank, of which nothing is known."""
-        function = z3.Function(name, self.sort, z3.IntSort())
-        return cache(lambda rank: function(rank))
+        return cache(self._declare(name, self.sort, z3.IntSort()))
+
+    def table(self, name: str) -> Callable[[Rank, Number], Number]:
+        """A number for each rank and each index (of a round, or of a place in a lane)."""
+        return cache(self._declare(name, self.sort, z3.IntSort(), z3.IntSort()))
+
+    def series(self, name: str) -> Callable[[Number], Number]:
+        """A number for each index, the same for every rank."""
+        return cache(self._declare(name, z3.IntSort(), z3.IntSort()))
+
+    def words(self, name: str, bits: int) -> Family:
+        """A machine word a rank; `<=` compares words as signed numbers."""
+        return cache(self._declare(name, self.sort, z3.BitVecSort(bits)))
+
+    def number(self, name: str) -> Number:
+        """One number, of which nothing is known."""
+        return self._declare(name, z3.IntSort())()
+
+    def truth(self, name: str) -> Truth:
+        """One truth, of which nothing is known."""
+        return self._declare(name, z3.BoolSort())()
+
+    def rank(self, name: str) -> Rank:
+        """One rank of the group, of which nothing is known."""
+        named = self._declare(name, self.sort)()
+        if not any(named.eq(other) for other in self._named):
+            self._named.append(named)
+        return named
+
+    @property
+    def declarations(self) -> list[str]:
+        """Every name in SMT-LIB, in the order in which the terms were built."""
+        sort = f"(declare-sort {self.sort.sexpr()} 0)"
+        return [sort, *(declared.sexpr() for declared in self._declared.values())]
 
     def choose(self, condition: Truth, then: Number, otherwise: Number) -> Number:
         return z3.If(condition, then, otherwise)
 
     def both(self, *conditions: Truth) -> Truth:
+        if len(conditions) == 1:
+            return conditions[0]
         return z3.And(*conditions) if conditions else z3.BoolVal(True)
 
     def either(self, *conditions: Truth) -> Truth:
+        if len(conditions) == 1:
+            return conditions[0]
         return z3.Or(*conditions) if conditions else z3.BoolVal(False)
 
     def negate(self, condition: Truth) -> Truth:
         return z3.Not(condition)
+
+    def implies(self, condition: Truth, conclusion: Truth) -> Truth:
+        """Whether the conclusion is true where the condition is."""
+        return z3.Implies(condition, conclusion)
 
     def minimum(self, family: Family) -> Number:
         """The least number of a family. Raises QuantifiedMinimum inside a claim about all ranks."""
@@ -72,44 +135,84 @@ class EveryRank:
 
     def every_rank(self, claim: Callable[[Rank], Truth]) -> Truth:
         """Whether the claim is true of every rank. Raises QuantifiedMinimum inside another claim about all ranks."""
-        return self._every(1, claim)
+        return self._every(claim, "rank")
 
     def every_pair(self, claim: Callable[[Rank, Rank], Truth]) -> Truth:
         """Whether the claim is true of every two ranks. Raises QuantifiedMinimum inside a claim about all ranks."""
-        return self._every(2, claim)
+        return self._every(claim, "one", "other")
 
-    def facts(self) -> list[Truth]:
-        """All that is known of the terms built so far, without quantifiers.
+    def facts(self, asserted: Sequence[Truth], goals: Sequence[Truth] = ()) -> list[Truth]:
+        """What the constants in the asserted terms, and in the goals, stand for, without quantifiers.
 
-        Raises QuantifiedMinimum where a claim about all ranks has another one, or a minimum, in it.
+        One of the goals, at least, is to be false. A claim that is only ever asserted needs no witness, and one that
+        is only ever denied no instances, so neither is given: that keeps the text small, and has a model exactly where
+        the full one has. Goals that are claims share their witnesses, for only one of them has to be false.
+        A claim in the condition of a choice between numbers is given neither, so that nothing follows from it.
+        Raises QuantifiedMinimum where a claim about all ranks has another one, or a minimum, in it, and ChangedClaim
+        where one reads a variable that was changed since.
         """
-        instances = [
-            self._inside(universal.of, *ranks)
-            for universal in self._universals
-            for ranks in product(self.witnesses, repeat=universal.arity)
-        ]
-        return [*self._ground, *instances]
+        claims = {each.truth.get_id(): each for each in self._claims}
+        self._check_unchanged()
+        composed = [goal for goal in goals if not z3.is_expr(goal) or goal.get_id() not in claims]
+        polarities = self._polarities([*asserted, *(z3.Not(goal) for goal in composed)])
+        alone = {goal.get_id() for goal in goals if z3.is_expr(goal)} & (set(claims) - set(polarities))
+        shared = [claims[key] for key in alone]
+        # A goal that is also asserted, or part of another goal, keeps a witness of its own.
+        for goal in goals:
+            if z3.is_expr(goal) and goal.get_id() in claims and goal.get_id() not in alone:
+                polarities[goal.get_id()].add(False)
+        true = [each for each in self._claims if True in polarities.get(each.truth.get_id(), ())]
+        false = [each for each in self._claims if False in polarities.get(each.truth.get_id(), ())]
+        pool = max((each.witnesses for each in shared), key=len, default=())
+        ranks = [*self._named, *pool, *(rank for each in false for rank in each.witnesses)]
+        ranks = [*ranks, *(each.witness for each in self._bounds)] or [self.rank("some_rank")]
+        facts = [z3.Or(each.truth, z3.Not(each.of_witnesses)) for each in false]
+        for each in shared:
+            fails = (
+                each.of_witnesses if each.witnesses is pool else self._inside(each.body, *pool[: len(each.witnesses)])
+            )
+            facts.append(z3.Or(each.truth, z3.Not(fails)))
+        facts += [each.number == each.of_witness for each in self._bounds]
+        for bound in self._bounds:
+            facts += [bound.within(bound.number, self._inside(bound.family, rank)) for rank in ranks]
+        for claim in true:
+            for chosen in product(ranks, repeat=len(claim.witnesses)):
+                facts.append(z3.Implies(claim.truth, self._inside(claim.body, *chosen)))
+        return facts
 
-    def _every(self, arity: int, claim: Callable[..., Truth]) -> Truth:
-        witnesses = [self._witness("other" if index else "rank") for index in range(arity)]
-        truth = z3.Bool(f"every_{len(self._universals)}")
-        self._universals.append(_Universal(arity, lambda *ranks: z3.Implies(truth, claim(*ranks))))
-        self._ground.append(z3.Or(truth, z3.Not(self._inside(claim, *witnesses))))
+    def _check_unchanged(self) -> None:
+        for each in self._claims[self._checked :]:
+            again = self._inside(each.body, *each.witnesses)
+            if not (again.eq(each.of_witnesses) if z3.is_expr(again) else again == each.of_witnesses):
+                raise ChangedClaim(f"{each.truth} was {each.of_witnesses} when it was built")
+        self._checked = len(self._claims)
+
+    def _every(self, claim: Callable[..., Truth], *roles: str) -> Truth:
+        witnesses = tuple(self._witness(role) for role in roles)
+        truth = self.truth(f"every_{len(self._claims)}")
+        self._claims.append(_Claim(truth, claim, witnesses, self._inside(claim, *witnesses)))
         return truth
 
     def _bound(self, kind: str, within: Callable[[Number, Number], Truth], family: Family) -> Number:
         witness = self._witness(kind)
-        bound = z3.Int(f"{kind}_{len(self._universals)}")
-        self._universals.append(_Universal(1, lambda rank: within(bound, family(rank))))
-        self._ground.append(bound == self._inside(family, witness))
-        return bound
+        of_witness = self._inside(family, witness)
+        sort = of_witness.sort() if z3.is_expr(of_witness) else z3.IntSort()
+        number = self._declare(f"{kind}_{len(self._bounds)}", sort)()
+        self._bounds.append(_Bound(number, within, family, witness, of_witness))
+        return number
 
     def _witness(self, role: str) -> Any:
         if self._quantified:
             raise QuantifiedMinimum("a minimum or a claim about all ranks stands inside a claim about all ranks")
-        witness = z3.Const(f"at_{role}_{len(self.witnesses)}", self.sort)
-        self.witnesses.append(witness)
-        return witness
+        self._witnesses += 1
+        return self._declare(f"at_{role}_{self._witnesses}", self.sort)()
+
+    def _declare(self, name: str, *sorts: Any) -> Any:
+        """The function of that name. Raises ValueError where the name already means something else."""
+        declared = z3.Function(name, *sorts)
+        if not self._declared.setdefault(name, declared).eq(declared):
+            raise ValueError(f"the name {name!r} is taken by {self._declared[name]}")
+        return declared
 
     def _inside(self, body: Callable[..., Any], *ranks: Any) -> Any:
         self._quantified = True
@@ -117,3 +220,28 @@ class EveryRank:
             return body(*ranks)
         finally:
             self._quantified = False
+
+    def _polarities(self, asserted: Iterable[Truth]) -> dict[int, set[bool]]:
+        """For each truth in the asserted terms, by its id: True where it helps to be true, False where to be false."""
+        stands_for = {each.truth.get_id(): each.of_witnesses for each in self._claims}
+        found: dict[int, set[bool]] = {}
+        todo = [(term, True) for term in asserted]
+        while todo:
+            term, polarity = todo.pop()
+            seen = found.setdefault(term.get_id(), set()) if z3.is_expr(term) else {polarity}
+            if polarity in seen:
+                continue
+            seen.add(polarity)
+            match term.decl().kind():
+                case z3.Z3_OP_UNINTERPRETED if term.get_id() in stands_for:
+                    todo.append((stands_for[term.get_id()], polarity))
+                case z3.Z3_OP_NOT:
+                    todo.append((term.arg(0), not polarity))
+                case z3.Z3_OP_IMPLIES:
+                    todo += [(term.arg(0), not polarity), (term.arg(1), polarity)]
+                case z3.Z3_OP_AND | z3.Z3_OP_OR:
+                    todo += [(each, polarity) for each in term.children()]
+                case z3.Z3_OP_EQ | z3.Z3_OP_ITE:
+                    truths = [each for each in term.children() if z3.is_bool(each)]
+                    todo += [(each, either) for each in truths for either in (True, False)]
+        return found

@@ -1,4 +1,4 @@
-"""Obligations put to a solver: the text of one, and the verdict on it."""
+"""Obligations put to the solvers, and the verdict on each."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import z3
-
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.verdict import Verdict
-from rankproof.proofs.everyrank import EveryRank
-from rankproof.proofs.solvers import Answer, z3_answers
-from rankproof.proofs.theorems import OBLIGATIONS, Obligation
-
-LOGIC = "QF_UFLIA"
-"""Quantifier-free, with uninterpreted functions and linear integers: decided by both solvers."""
+from rankproof.proofs.obligation import Obligation
+from rankproof.proofs.question import questions
+from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers
+from rankproof.proofs.theorems import OBLIGATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +19,10 @@ class Proof:
     """The answer to one obligation, for every number of ranks.
 
     verdict   holds where its negation has no model; violated where it has one, of the few ranks that the obligation
-              speaks of (a state from which induction fails); undetermined where the solver gave up, or where the
-              hypotheses have no model, so that anything would follow from them
+              speaks of (a state from which induction fails); undetermined where a solver gave up, where two solvers
+              disagree, or where the hypotheses have no model, so that anything would follow from them
     seconds   wall time of building and deciding it
+    note      why the verdict is undetermined; else empty
     """
 
     obligation: str
@@ -34,6 +31,7 @@ class Proof:
     needs: tuple[str, ...]
     verdict: Verdict
     seconds: float
+    note: str = ""
 
 
 def prove(
@@ -42,11 +40,17 @@ def prove(
     without: Collection[str] = (),
     obligations: Sequence[Obligation] = OBLIGATIONS,
     timeout_s: float = 30.0,
+    cross_check: bool = False,
 ) -> Iterator[Proof]:
-    """Each obligation about `protocol`, one at a time; `without` names assumptions that may not be used."""
+    """Each obligation that applies to `protocol`, one at a time.
+
+    `without` names assumptions that may not be used. With `cross_check`, cvc5 is asked the same text as z3.
+    """
     for obligation in obligations:
+        if not obligation.applies(protocol):
+            continue
         began = time.monotonic()
-        verdict = decide(obligation, protocol, without=without, timeout_s=timeout_s)
+        verdict, note = judge(obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
         yield Proof(
             obligation.name,
             obligation.property,
@@ -54,39 +58,52 @@ def prove(
             tuple(name for name in obligation.needs if name not in without),
             verdict,
             time.monotonic() - began,
+            note,
         )
 
 
 def decide(
-    obligation: Obligation, protocol: Protocol, *, without: Collection[str] = (), timeout_s: float = 30.0
+    obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = (), timeout_s: float = 30.0
 ) -> Verdict:
-    """The verdict on one obligation. One whose hypotheses contradict each other is undetermined, never proved."""
-    match z3_answers(refutation_text(obligation, protocol, without=without), timeout_s):
-        case Answer.SAT:
-            return Verdict.VIOLATED
-        case Answer.UNSAT:
-            witnessed = z3_answers(witness_text(obligation, protocol, without=without), timeout_s)
-            return Verdict.HOLDS if witnessed is Answer.SAT else Verdict.UNDETERMINED
-        case Answer.UNKNOWN:
-            return Verdict.UNDETERMINED
+    """The verdict on one obligation, by z3 alone."""
+    return judge(obligation, protocol, without=without, timeout_s=timeout_s)[0]
 
 
-def refutation_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
-    """The obligation as SMT-LIB text that is unsatisfiable where it holds: the hypotheses, and not the goal."""
-    return _text(obligation, protocol, without, goal=True)
+def judge(
+    obligation: Obligation,
+    protocol: Protocol = PIPELINED,
+    *,
+    without: Collection[str] = (),
+    timeout_s: float = 30.0,
+    cross_check: bool = False,
+) -> tuple[Verdict, str]:
+    """The verdict on one obligation, and why where it is undetermined.
+
+    One whose hypotheses contradict each other is undetermined, never proved. Where the negation has a model, that is
+    also one of the hypotheses, so only a proof needs to ask about them.
+    """
+    denied, assumed = questions(obligation, protocol, without=without)
+    answer, doubt = _ask(denied.text(), timeout_s, cross_check)
+    if answer is Answer.SAT:
+        return Verdict.VIOLATED, ""
+    if answer is Answer.UNKNOWN:
+        return Verdict.UNDETERMINED, doubt
+    witnessed, doubt = _ask(assumed.text(), timeout_s, cross_check)
+    if witnessed is Answer.UNSAT:
+        return Verdict.UNDETERMINED, "the hypotheses contradict each other, so that anything would follow"
+    return (Verdict.HOLDS, "") if witnessed is Answer.SAT else (Verdict.UNDETERMINED, doubt)
 
 
-def witness_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
-    """The hypotheses alone as SMT-LIB text, satisfiable where they do not contradict each other."""
-    return _text(obligation, protocol, without, goal=False)
-
-
-def _text(obligation: Obligation, protocol: Protocol, without: Collection[str], *, goal: bool) -> str:
-    reading = EveryRank()
-    hypotheses, claim = obligation.state(reading, protocol)
-    solver = z3.Solver()
-    solver.add(*reading.facts())
-    solver.add(*(truth for name, truth in hypotheses.items() if name not in without))
-    if goal:
-        solver.add(z3.Not(claim))
-    return f"(set-logic {LOGIC})\n{solver.to_smt2()}"
+def _ask(text: str, timeout_s: float, cross_check: bool) -> tuple[Answer, str]:
+    """What the solver says, or both of them where they agree; else unknown, and why."""
+    first = z3_answers(text, timeout_s)
+    if first is Answer.UNKNOWN:
+        return first, "z3 gave up"
+    if not cross_check:
+        return first, ""
+    second = cvc5_answers(text, timeout_s)
+    if second is first:
+        return first, ""
+    if second is Answer.UNKNOWN:
+        return second, "cvc5 gave up"
+    return Answer.UNKNOWN, f"THE SOLVERS DISAGREE: z3 says {first}, cvc5 says {second}"

@@ -14,8 +14,7 @@ from rankproof.model.schedule import Schedule, run
 from rankproof.model.state import State
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.bounded import Found, search, supports
-from rankproof.proofs.prove import decide
-from rankproof.proofs.theorems import OBLIGATIONS
+from rankproof.proofs.broken import broken_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,7 @@ def refute(fault: Fault, *, progress: Callable[[int, int], None] | None = None) 
     if explored.broken is not None:
         schedule = Schedule(fault.model, explored.broken.actions, "explorer", property_name)
     verdict, doubt = _judge(fault.model, property_name, explored, solved, schedule)
-    broken = tuple(
-        each.name
-        for each in OBLIGATIONS
-        if decide(each, fault.protocol, without=(fault.drops,) if fault.drops else ()) is Verdict.VIOLATED
-    )
-    return Refutation(fault, property_name, verdict, schedule, explored, solved, doubt or note, broken)
+    return Refutation(fault, property_name, verdict, schedule, explored, solved, doubt or note, broken_by(fault))
 
 
 def _judge(

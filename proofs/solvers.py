@@ -15,12 +15,21 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"
 
 
-def z3_answers(text: str, timeout_s: float = 30.0) -> Answer:
+def checked(solver: z3.Solver) -> z3.CheckSatResult:
+    """What z3 says. Raises KeyboardInterrupt where it gave up because of Ctrl-C, which z3 takes for an unknown."""
+    answer = solver.check()
+    if answer == z3.unknown and "interrupted" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return answer
+
+
+def z3_answers(text: str, timeout_s: float = 30.0, seed: int = 0) -> Answer:
     """What z3 says, in a context of its own, so that no earlier question changes the answer."""
-    solver = z3.Solver(ctx=z3.Context())
+    solver = z3.SimpleSolver(ctx=z3.Context())
     solver.set("timeout", int(timeout_s * 1000))
+    solver.set("random_seed", seed)
     solver.from_string(text)
-    return Answer(str(solver.check()))
+    return Answer(str(checked(solver)))
 
 
 def cvc5_answers(text: str, timeout_s: float = 30.0) -> Answer:

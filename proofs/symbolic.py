@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Any
 
 import z3
@@ -19,17 +20,6 @@ from rankproof.proofs.terms import Terms
 
 NEVER = -1
 """In place of a position that no ack has."""
-
-WIDTH = 6
-"""Bits of a number, signed. The search is bounded, so its numbers are (see `supports`), and bits are decided fast."""
-
-
-def number(value: int) -> Any:
-    """The term of a number."""
-    return z3.BitVecVal(value, WIDTH)
-
-
-ZERO, ONE = number(0), number(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +64,27 @@ class Unrolling:
         self.ranks = range(model.scenario.ranks)
         self.reading = Terms(model.scenario.ranks)
         self.rounds = bound // len(model.protocol.phases) + 1
+        # The search is bounded, so its numbers are, and few bits are decided fast. A rank that pops what it does not
+        # have has broken finished-before-pop before it comes to pop three times as much as there is.
+        self.width = (max(self.rounds, 3 * model.scenario.acks) + 2).bit_length() + 1
+        self.zero, self.one = self.number(0), self.number(1)
         # Every rank resets, or evicts, between the same two steps and with as many acks enqueued.
-        self.planned_step = z3.BitVec("planned_step", WIDTH)
-        self.planned_enqueued = z3.BitVec("planned_enqueued", WIDTH)
+        self.planned_step = z3.BitVec("planned_step", self.width)
+        self.planned_enqueued = z3.BitVec("planned_enqueued", self.width)
+        self._forbidden: list[tuple[int, int]] = []
         self.plan_facts = (0 <= self.planned_step, 0 <= self.planned_enqueued)
+
+    def number(self, value: int) -> Any:
+        """The term of a number."""
+        return z3.BitVecVal(value, self.width)
 
     @property
     def start(self) -> tuple[RankTerms, ...]:
-        zero = ZERO
         return tuple(
             RankTerms(
-                *(zero,) * 11,
-                lost=number(NEVER),
-                offers=(zero,) * self.rounds,
+                *(self.zero,) * 11,
+                lost=self.number(NEVER),
+                offers=(self.zero,) * self.rounds,
                 calls=(z3.BoolVal(False),) * self.rounds,
             )
             for _ in self.ranks
@@ -101,26 +99,26 @@ class Unrolling:
             yield Choice("enqueue", rank, may_enqueue, replace(me, enqueued=me.enqueued + 1))
             yield Choice("finish", rank, me.finished < me.enqueued, replace(me, finished=me.finished + 1))
             if scenario.losses:
-                lost_so_far = sum((z3.If(other.lost == NEVER, ZERO, ONE) for other in state), ZERO)
+                lost_so_far = sum((z3.If(other.lost == NEVER, self.zero, self.one) for other in state), self.zero)
                 may_lose = z3.And(may_enqueue, lost_so_far < scenario.losses, me.lost == NEVER)
                 yield Choice("lose", rank, may_lose, replace(me, lost=me.enqueued))
             between = z3.And(me.phase == 0, me.steps == self.planned_step, given == self.planned_enqueued)
             drainable, drained = self._drained(state, rank)
             if scenario.resets:
                 guard, base = (drainable, drained) if protocol.resets == "drained" else (z3.BoolVal(True), me)
-                cleared = replace(base, enqueued=ZERO, finished=ZERO, popped=ZERO)
-                yield Choice("reset", rank, z3.And(between, me.epoch == 0, guard), replace(cleared, epoch=ONE))
+                cleared = replace(base, enqueued=self.zero, finished=self.zero, popped=self.zero)
+                yield Choice("reset", rank, z3.And(between, me.epoch == 0, guard), replace(cleared, epoch=self.one))
             if scenario.evicts:
                 guard, base = (drainable, drained) if protocol.evicts == "drained" else (z3.BoolVal(True), me)
                 finished = z3.And(me.evictions == 0, me.finished == me.enqueued)
-                emptied = replace(base, popped=me.enqueued, evictions=ONE)
+                emptied = replace(base, popped=me.enqueued, evictions=self.one)
                 yield Choice("evict", rank, z3.And(between, finished, guard), emptied)
             for index, phase in enumerate(protocol.phases):
                 guard, after = self._phase(state, rank, phase)
                 if index == 0:
                     ahead = [me.steps - other.steps < scenario.ahead for other in state]
                     guard = z3.And(guard, *ahead, self._past_plan(me))
-                following = number((index + 1) % len(protocol.phases))
+                following = self.number((index + 1) % len(protocol.phases))
                 yield Choice(phase, rank, z3.And(me.phase == index, guard), replace(after, phase=following))
 
     def after(
@@ -132,9 +130,9 @@ class Unrolling:
         def renewed(name: str, rank: int, old: Any, values: list[Any]) -> Any:
             value = old
             for take, each, new in zip(taken, choices, values, strict=True):
-                if each.rank == rank and not new.eq(old):
+                if each.rank == rank and new is not old:
                     value = z3.If(take, new, value)
-            if value.eq(old):
+            if value is old:
                 return old
             named = z3.Const(f"{name}_{rank}_{length}", old.sort())
             facts.append(named == value)
@@ -154,28 +152,46 @@ class Unrolling:
 
         return tuple(after(rank, me) for rank, me in enumerate(before)), facts
 
-    def in_order(
-        self, previous: list[Any], earlier: list[Choice], taken: list[Any], later: list[Choice]
-    ) -> Iterator[Any]:
-        """One order for neighbours that commute, so that of all orders of the same schedule only one is searched.
+    def in_order(self, previous: list[Any], taken: list[Any], choices: list[Choice]) -> Iterator[Any]:
+        """One order for actions that commute, so that of all orders of the same schedule only one is searched.
 
-        The order is lexicographic: the lower rank first, and on a rank the engine's actions as late as they can be.
+        The phases of a block stand together. Of two neighbouring blocks that commute, the one of the lower rank is
+        first; on a rank, what it does itself, then what is enqueued, then what finishes. Any shortest schedule can be
+        brought into this order by swaps of neighbours, each of which makes it smaller in that order.
         """
-        for take, one in zip(previous, earlier, strict=True):
-            for take_next, other in zip(taken, later, strict=True):
-                if self._commute(one, other) and _place(other) < _place(one):
-                    yield z3.Or(z3.Not(take), z3.Not(take_next))
+        if not self._forbidden:
+            self._forbidden.extend(self._out_of_order(choices))
+        for earlier, later in self._forbidden:
+            yield z3.Or(z3.Not(previous[earlier]), z3.Not(taken[later]))
+
+    def _out_of_order(self, choices: list[Choice]) -> Iterator[tuple[int, int]]:
+        """The pairs of neighbours that need not be searched, each by its place among the choices."""
+        following: dict[str, str] = {
+            one: other for run in blocks(self.model.protocol.phases) for one, other in pairwise(run)
+        }
+        for (earlier, one), (later, other) in product(enumerate(choices), repeat=2):
+            if one.kind in following:
+                if (other.rank, other.kind) != (one.rank, following[one.kind]):
+                    yield earlier, later
+            elif _place(other) < _place(one) and self._commute(one, other):
+                yield earlier, later
 
     def _commute(self, one: Choice, other: Choice) -> bool:
-        """Whether two neighbours have the same effect in either order, and neither enables the other."""
+        """Whether the blocks that end in one and begin with the other may change places."""
+        first = self.model.protocol.phases[0]
+        pairs = product(self._block(one.kind), self._block(other.kind))
         if one.rank != other.rank:
-            first = self.model.protocol.phases[0]
-            touched = {Phase.WAIT, first, "reset", "evict", "lose"}
-            return not any(
-                a.kind in (Phase.ISSUE, "lose") and b.kind in touched for a, b in ((one, other), (other, one))
-            )
-        engine, own = sorted((one, other), key=lambda each: isinstance(each.kind, Phase))
-        return engine.kind in ("enqueue", "finish", "lose") and own.kind in (Phase.WAIT, Phase.POP, Phase.ISSUE)
+            seen: dict[str, set[str]] = {Phase.ISSUE: {Phase.WAIT, first, "reset", "evict"}, "lose": {"lose"}}
+            return not any(b in seen.get(a, ()) or a in seen.get(b, ()) for a, b in pairs)
+        independent: dict[str, set[str]] = {
+            "enqueue": {*Phase},
+            "lose": {*Phase},
+            "finish": {Phase.WAIT, Phase.POP, Phase.ISSUE, "enqueue", "lose"},
+        }
+        return all(b in independent.get(a, ()) for a, b in pairs)
+
+    def _block(self, kind: str) -> tuple[str, ...]:
+        return next((block for block in blocks(self.model.protocol.phases) if kind in block), (kind,))
 
     def _phase(self, state: tuple[RankTerms, ...], rank: int, phase: Phase) -> tuple[Any, RankTerms]:
         """The guard of taking `phase` and the rank's terms after it; where it stands in its step is not moved."""
@@ -184,14 +200,14 @@ class Unrolling:
         match phase:
             case Phase.WAIT:
                 complete, waited = self._waited(state, rank)
-                nothing = replace(me, allowed=ZERO)
+                nothing = replace(me, allowed=self.zero)
                 return z3.Implies(is_due, complete), _choose(is_due, waited, nothing)
             case Phase.POP:
                 own = self._offer(me, me.consumed)
                 amount = rules.taken(protocol, me.allowed, own, me.popped)
                 if protocol.reads == "before-wait":
                     amount = z3.If(is_due, amount, 0)
-                return z3.BoolVal(True), replace(me, popped=me.popped + amount, allowed=ZERO)
+                return z3.BoolVal(True), replace(me, popped=me.popped + amount, allowed=self.zero)
             case Phase.COUNT:
                 counted = rules.offer(protocol, me.finished, me.popped)
                 return z3.BoolVal(True), replace(me, counted=counted)
@@ -201,9 +217,9 @@ class Unrolling:
                     z3.If(z3.And(issues, me.issued == k), me.counted, old) for k, old in enumerate(me.offers)
                 )
                 calls = tuple(z3.If(me.steps == k, issues, old) for k, old in enumerate(me.calls))
-                issued = me.issued + z3.If(issues, ONE, ZERO)
+                issued = me.issued + z3.If(issues, self.one, self.zero)
                 after = replace(me, issued=issued, offers=offers, calls=calls, steps=me.steps + 1)
-                return me.steps < self.rounds, replace(after, counted=ZERO)
+                return me.steps < self.rounds, replace(after, counted=self.zero)
 
     def _waited(self, state: tuple[RankTerms, ...], rank: int) -> tuple[Any, RankTerms]:
         """Whether the oldest round in flight is complete, and the rank's terms after it has been waited for."""
@@ -219,7 +235,7 @@ class Unrolling:
         me = state[rank]
         something = 1 <= rules.in_flight(me.issued, me.consumed)
         complete, waited = self._waited(state, rank)
-        popped = replace(waited, popped=me.popped + waited.allowed, allowed=ZERO)
+        popped = replace(waited, popped=me.popped + waited.allowed, allowed=self.zero)
         return z3.Implies(something, complete), _choose(something, popped, me)
 
     def _offer(self, me: RankTerms, round_index: Any) -> Any:
@@ -231,7 +247,7 @@ class Unrolling:
 
     def _given(self, me: RankTerms) -> Any:
         """How many enqueues a rank has gone through in this epoch, the lost one included."""
-        return me.enqueued + z3.If(me.lost == NEVER, ZERO, ONE)
+        return me.enqueued + z3.If(me.lost == NEVER, self.zero, self.one)
 
     def _through_plan(self, me: RankTerms) -> Any:
         return me.epoch + me.evictions == 1
@@ -252,8 +268,23 @@ class Unrolling:
         return z3.Or(self._through_plan(me), me.steps < self.planned_step)
 
 
-def _place(choice: Choice) -> tuple[int, bool]:
-    return choice.rank, not isinstance(choice.kind, Phase)
+def _place(choice: Choice) -> tuple[int, bool, bool]:
+    return choice.rank, not isinstance(choice.kind, Phase), choice.kind == "finish"
+
+
+def blocks(phases: tuple[Phase, ...]) -> list[tuple[Phase, ...]]:
+    """The phases of a step, in runs between which something else has to be able to happen.
+
+    A wait can be put off until the phase behind it, for no other rank sees it and nothing takes its result away. An
+    issue can be moved up to the phase before it, for that only lets other ranks wait sooner.
+    """
+    runs: list[tuple[Phase, ...]] = []
+    for phase in phases:
+        if runs and (phase is Phase.ISSUE or runs[-1][-1] is Phase.WAIT):
+            runs[-1] = (*runs[-1], phase)
+        else:
+            runs.append((phase,))
+    return runs
 
 
 def _choose(condition: Any, then: RankTerms, otherwise: RankTerms) -> RankTerms:
@@ -264,8 +295,3 @@ def _choose(condition: Any, then: RankTerms, otherwise: RankTerms) -> RankTerms:
 
     names = RankTerms.__dataclass_fields__
     return RankTerms(**{name: pick(getattr(then, name), getattr(otherwise, name)) for name in names})
-
-
-def ack_at(me: RankTerms, position: int) -> Any:
-    """The number of the ack at a position of a rank's lane, counted in the order of the engine's enqueues."""
-    return number(position) + z3.If(z3.And(me.lost != NEVER, me.lost <= position), ONE, ZERO)

@@ -1,0 +1,1 @@
+"""The model and a subject side by side, in real processes."""

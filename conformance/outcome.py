@@ -1,0 +1,62 @@
+"""What can become of one command to one rank: it returned, raised, hung, or took its process with it."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Ok:
+    """The subject's method returned `value`."""
+
+    value: object = None
+
+    def __str__(self) -> str:
+        return "ok" if self.value is None else f"ok: {self.value}"
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The subject's method raised: `kind` is the exception's class name, `message` its text."""
+
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"raised {self.kind}: {self.message}" if self.message else f"raised {self.kind}"
+
+
+@dataclass(frozen=True)
+class Hung:
+    """No reply came within `seconds`, the limit that was given (not a measurement: equal runs give equal outcomes)."""
+
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"hung: no reply within {self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class Died:
+    """The rank's process ended; `code` is its exit code, or minus the signal that ended it.
+
+    `code` is None where nobody saw the end, because the supervisor was killed too. `last_words` holds the last lines
+    that the process wrote to stdout and stderr; two deaths with the same code are equal whatever was written.
+    """
+
+    code: int | None
+    last_words: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        if self.code is None:
+            return "died: its end was not seen"
+        if self.code >= 0:
+            return f"died: exit code {self.code}"
+        try:
+            return f"died: {signal.Signals(-self.code).name}"
+        except ValueError:
+            return f"died: signal {-self.code}"
+
+
+Outcome = Ok | Raised | Hung | Died

@@ -1,0 +1,293 @@
+"""Real processes, one per rank, that carry out one command at a time, and whose every end is an outcome."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from rankproof.conformance.channel import readable
+from rankproof.conformance.launcher import Launcher, Process
+from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.subject import SubjectConfig
+from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, Reply, check_factory, factory_name
+from rankproof.model.errors import BadInput
+
+_WORKER = "rankproof.conformance.worker:serve"
+_SETUP_WITHIN = 120.0  # a fresh interpreter that imports torch or an engine on a busy machine
+_DEATH_WITHIN = 5.0
+
+
+@dataclass
+class _Rank:
+    """One rank's process, and how far the conversation with it has come."""
+
+    process: Process
+    sequence: int = 0
+    owes: str | None = None  # the method whose reply is outstanding
+    has_subject: bool = False
+    died: Died | None = None
+
+
+class RankPool:
+    """A subject on each of `ranks` ranks, each in a process of its own, joined by what `factory` makes.
+
+    `factory` is "package.module:callable", or a callable that other processes can import; it takes nothing and gives a
+    new `Subject`. `lanes` and `timeout` (seconds) go into the `SubjectConfig`. `reply_within` (seconds) limits each
+    reply unless `receive` is given another limit. A `launcher` that is given is used and left open, so that
+    a later pool starts in some milliseconds; otherwise the pool has its own.
+
+    Use it in a `with`: entering starts the processes and sets the subjects up, leaving ends every process, after
+    `close` of each subject if the block ended without an exception. Not for use by several threads.
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        *,
+        factory: Factory,
+        lanes: tuple[str, ...] = ("write", "load"),
+        timeout: float = 10.0,
+        reply_within: float = 30.0,
+        launcher: Launcher | None = None,
+    ) -> None:
+        if ranks < 1:
+            raise BadInput(f"a pool needs at least 1 rank, not {ranks}")
+        check_factory(factory)
+        self._world = ranks
+        self._factory = factory
+        self._lanes = lanes
+        self._timeout = timeout
+        self._reply_within = reply_within
+        self._launcher = launcher or Launcher()
+        self._owns_launcher = launcher is None
+        self._name = uuid.uuid4().hex
+        self._groups = 0
+        self._ranks: list[_Rank] = []
+        self._processes: list[Process] = []  # those of the ranks, for the finalizer, which must not know the pool
+        self._finalizer = weakref.finalize(
+            self, _end, self._processes, self._launcher if self._owns_launcher else None, os.getpid()
+        )
+
+    def __enter__(self) -> Self:
+        if not self._finalizer.alive:
+            raise RuntimeError("a pool is entered once; make another one")
+        try:
+            self._ranks = [_Rank(self._start(_WORKER)) for _ in range(self._world)]
+            self.regroup()
+        except BaseException:
+            self._finalizer()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._close_subjects()
+        finally:
+            self._finalizer()
+
+    @property
+    def world(self) -> int:
+        """The number of ranks."""
+        return self._world
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The pid of each rank's process, dead ones included."""
+        return tuple(state.process.pid for state in self._ranks)
+
+    def send(self, rank: int, method: str, *arguments: object) -> None:
+        """Let `rank` begin to call `method` of its subject; a rank that died takes the command and stays dead.
+
+        Raises RuntimeError when the rank still owes the reply to an earlier command.
+        """
+        state = self._ranks[rank]
+        if state.owes is not None:
+            raise RuntimeError(f"rank {rank} still owes the reply to {state.owes}; cannot send {method}")
+        state.sequence += 1
+        state.owes = method
+        try:
+            state.process.channel.send(Command(state.sequence, method, arguments))
+        except EOFError:
+            pass  # it died since the last reply: `receive` says so
+        except Exception:
+            state.owes = None
+            raise
+
+    def receive(self, rank: int, within: float | None = None) -> Outcome:
+        """What became of the command last sent to `rank`; waits `within` seconds, or the pool's `reply_within`.
+
+        After `Hung` the reply is still owed: receive again to wait longer, or `regroup` to replace the process.
+        After `Died` every command gives the same `Died`. Raises RuntimeError when no reply is owed.
+        """
+        state = self._ranks[rank]
+        if state.owes is None:
+            raise RuntimeError(f"rank {rank} owes no reply")
+        limit = self._reply_within if within is None else within
+        if state.died is None:
+            try:
+                outcome = _reply(state, limit)
+            except TimeoutError:
+                if not state.process.wait(0):  # dead without an end of its channel: a child it left holds that open
+                    return Hung(limit)
+                state.died = _death(state.process)
+            except EOFError:
+                state.died = _death(state.process)
+            else:
+                state.owes = None
+                return outcome
+        state.owes = None
+        assert state.died is not None
+        return state.died
+
+    def call(self, rank: int, method: str, *arguments: object, within: float | None = None) -> Outcome:
+        """`send`, then `receive`."""
+        self.send(rank, method, *arguments)
+        return self.receive(rank, within)
+
+    def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the process of `rank`; SIGKILL, SIGSTOP and SIGCONT have taken effect on return."""
+        self._ranks[rank].process.signal(signum)
+
+    def last_words(self, rank: int) -> str:
+        """The last lines that `rank` wrote to stdout and stderr since the last regroup: tracebacks, gloo's warnings."""
+        return self._ranks[rank].process.last_words()
+
+    def regroup(
+        self, *, factory: Factory | None = None, lanes: tuple[str, ...] | None = None, timeout: float | None = None
+    ) -> tuple[Outcome | None, ...]:
+        """Close the subjects and set fresh ones up, on a fresh group; what is given replaces what the pool had.
+
+        Living ranks keep their process. One that died, hangs, or does not close its subject or leave the old group
+        within `reply_within` gets a fresh one. Gives what became of `close` on each rank, None where it was not called.
+
+        Raises BadInput, in one line, when a factory cannot be used or when a setup raises, hangs or dies; then the
+        pool is to be left, or regrouped with another factory.
+        """
+        if factory is not None:
+            check_factory(factory)
+        self._factory = self._factory if factory is None else factory
+        self._lanes = self._lanes if lanes is None else lanes
+        self._timeout = self._timeout if timeout is None else timeout
+        closed = self._close_subjects()
+        self._on_ranks([rank for rank in range(self._world) if self._is_idle(rank)], LEAVE)
+        for rank, state in enumerate(self._ranks):
+            if not self._is_idle(rank):
+                self._discard(state.process)
+                self._ranks[rank] = _Rank(self._start(_WORKER))
+        self._set_up()
+        return closed
+
+    def renew(self) -> tuple[Outcome | None, ...]:
+        """Like `regroup`, but on the same group, and so ten times as fast; only for ranks that agree.
+
+        Use it when every rank has consumed every round that it issued. A round left in flight on one rank would meet
+        the first of its new subject's on another. Where a rank died, hangs, or did not close well, this is `regroup`.
+        """
+        closed = self._close_subjects()
+        if all(isinstance(outcome, Ok) for outcome in closed):
+            self._set_up()
+        else:
+            self.regroup()
+        return closed
+
+    def _set_up(self) -> None:
+        for state in self._ranks:
+            state.process.clear_log()
+        self._groups += 1
+        store_file = os.path.join(self._launcher.directory, f"{self._name}-{self._groups}")
+        self._require_ok(LOAD, [(self._factory,)] * self._world)
+        for state in self._ranks:
+            state.has_subject = True
+        configs = [
+            SubjectConfig(rank, self._world, self._lanes, self._timeout, store_file) for rank in range(self._world)
+        ]
+        self._require_ok("setup", [(config,) for config in configs])
+
+    def _is_idle(self, rank: int) -> bool:
+        """Whether `rank` lives and owes no reply."""
+        state = self._ranks[rank]
+        return state.died is None and state.owes is None and not state.process.wait(0)
+
+    def _start(self, target: str) -> Process:
+        process = self._launcher.start(target)
+        self._processes.append(process)
+        return process
+
+    def _discard(self, process: Process) -> None:
+        process.end()
+        self._processes.remove(process)
+
+    def _close_subjects(self) -> tuple[Outcome | None, ...]:
+        closing = [rank for rank, state in enumerate(self._ranks) if state.has_subject and state.owes is None]
+        for rank in closing:
+            self._ranks[rank].has_subject = False
+        closed = self._on_ranks(closing, "close")
+        return tuple(closed.get(rank) for rank in range(self._world))
+
+    def _on_ranks(self, ranks: list[int], method: str) -> dict[int, Outcome]:
+        for rank in ranks:
+            self.send(rank, method)
+        return dict(self._receive_each(ranks, self._reply_within))
+
+    def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
+        for rank, given in enumerate(arguments):
+            self.send(rank, method, *given)
+        for rank, outcome in self._receive_each(range(self._world), _SETUP_WITHIN):
+            match outcome:
+                case Ok():
+                    continue
+                case Raised("BadInput", message):
+                    raise BadInput(message)
+                case Died(_, words) if words:
+                    reason = f"{outcome} ({words.splitlines()[-1]})"
+                case _:
+                    reason = str(outcome)
+            raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {reason}")
+
+    def _receive_each(self, ranks: Iterable[int], within: float) -> Iterator[tuple[int, Outcome]]:
+        """The outcome of each of `ranks`, those that come first first, all within `within` seconds together."""
+        waiting = {self._ranks[rank].process.channel: rank for rank in ranks}
+        deadline = time.monotonic() + within
+        while waiting:
+            for channel in readable(waiting, deadline - time.monotonic()) or list(waiting):
+                rank = waiting.pop(channel)
+                outcome = self.receive(rank, max(0.0, deadline - time.monotonic()))
+                yield rank, Hung(within) if isinstance(outcome, Hung) else outcome
+
+
+def _reply(state: _Rank, within: float) -> Outcome:
+    deadline = time.monotonic() + within
+    while True:
+        reply = state.process.channel.receive(max(0.0, deadline - time.monotonic()))
+        assert isinstance(reply, Reply)
+        if reply.sequence == state.sequence:  # a subject that forks may answer twice
+            return reply.outcome
+
+
+def _death(process: Process) -> Died:
+    if not process.wait(_DEATH_WITHIN):
+        process.signal(signal.SIGKILL)  # it closed its channel and goes on
+    return Died(process.code, process.last_words())
+
+
+def _end(processes: list[Process], launcher: Launcher | None, owner: int) -> None:
+    if os.getpid() != owner:  # a fork of the owner holds a copy, and must not end what is not its own
+        return
+    try:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.end()
+    finally:
+        if launcher is not None:
+            launcher.close()

@@ -1,0 +1,90 @@
+"""What an implementation must offer to be held against the model: the subject contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class SubjectConfig:
+    """What `setup` is told: this rank, the number of ranks, lane names in order, the limit of a wait in seconds.
+
+    `store_file` is the path through which the ranks of this group find each other; no other group is given the same.
+    """
+
+    rank: int
+    world: int
+    lanes: tuple[str, ...]
+    timeout: float
+    store_file: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call did on one rank, as seen from outside.
+
+    `popped` and `left` hold one tuple of acks per lane, head first: the acks that this call popped, and those still
+    in the lane after it. `waited_unfinished` holds (lane, ack) for each ack whose event the subject waited for
+    although the ack was not finished on this rank. `in_flight` is the number of rounds issued and not consumed.
+    `error` is the text of an error that the subject reports instead of raising.
+    """
+
+    popped: tuple[tuple[int, ...], ...]
+    left: tuple[tuple[int, ...], ...]
+    waited_unfinished: tuple[tuple[int, int], ...] = ()
+    in_flight: int = 0
+    error: str | None = None
+
+
+class Subject(Protocol):
+    """An implementation under test, one object per rank; lanes are 0..L-1, acks are ints, unique within a run.
+
+    The driver gives one command to one rank at a time. Any method may raise, block or end the process: each is an
+    outcome of that rank, and none is an error of the harness.
+    """
+
+    def setup(self, config: SubjectConfig) -> None:
+        """Make ready; called once, before anything else, on all ranks at about the same time.
+
+        `rankproof.conformance.rendezvous.join(config)` gives the gloo group of all ranks.
+        """
+        ...
+
+    def enqueue(self, lane: int, ack: int) -> None:
+        """Put `ack`, unfinished, at the tail of `lane`."""
+        ...
+
+    def finish(self, lane: int, ack: int) -> None:
+        """Let `ack`, enqueued before, be finished on this rank."""
+        ...
+
+    def step(self) -> Observation:
+        """Run one pass of the scheduler; blocks at most `config.timeout` seconds in each wait."""
+        ...
+
+    def flush(self) -> Observation:
+        """Consume the rounds in flight, pop what they agreed on, and issue none."""
+        ...
+
+    def reset(self) -> Observation:
+        """Empty all lanes and start the next epoch."""
+        ...
+
+    def evict(self, lane: int) -> Observation:
+        """Empty `lane` without a collective, as an eviction under memory pressure does."""
+        ...
+
+    def reconfigure(self, key: str, value: object) -> None:
+        """Change a setting on this rank only."""
+        ...
+
+    def close(self) -> None:
+        """Leave nothing in flight; called at most once, and last. The group that `join` gave stays the harness's."""
+        ...
+
+
+def missing_methods(candidate: object) -> list[str]:
+    """The names of the contract's methods that `candidate` does not have, in the contract's order."""
+    contract = [name for name in vars(Subject) if not name.startswith("_")]
+    return [name for name in contract if not callable(getattr(candidate, name, None))]

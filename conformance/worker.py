@@ -1,0 +1,139 @@
+"""What runs in a rank's process: a subject, and the loop that gives it one command after another."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rankproof.conformance.channel import Channel
+from rankproof.conformance.outcome import Ok, Raised
+from rankproof.conformance.subject import missing_methods
+from rankproof.model.errors import BadInput, unknown_name
+
+Factory = str | Callable[[], object]
+LOAD = "load"
+LEAVE = "leave"
+_RENDEZVOUS = "rankproof.conformance.rendezvous"
+
+
+@dataclass(frozen=True)
+class Command:
+    """Call `method` of the subject.
+
+    `LOAD` instead makes a subject, from the factory in `arguments`; `LEAVE` drops it and leaves the group it joined.
+    """
+
+    sequence: int
+    method: str
+    arguments: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of the command with the same `sequence`."""
+
+    sequence: int
+    outcome: Ok | Raised
+
+
+def serve(channel: Channel) -> None:
+    """Carry out commands until the other end is gone.
+
+    SystemExit and its like leave through here and end the process, as they would end an engine's.
+    """
+    subject: object = None
+    while True:
+        try:
+            command = channel.receive()
+        except EOFError:
+            return
+        assert isinstance(command, Command)
+        outcome: Ok | Raised
+        try:
+            if command.method == LOAD:
+                (factory,) = command.arguments
+                subject = _make(factory)
+                outcome = Ok()
+            elif command.method == LEAVE:
+                subject = None
+                if _RENDEZVOUS in sys.modules:  # without it no group was joined, and torch need not be imported
+                    importlib.import_module(_RENDEZVOUS).leave()
+                outcome = Ok()
+            else:
+                outcome = Ok(getattr(subject, command.method)(*command.arguments))
+        except Exception as error:
+            if not isinstance(error, BadInput):
+                traceback.print_exc()
+            outcome = Raised(type(error).__name__, str(error))
+        try:
+            channel.send(Reply(command.sequence, outcome))
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            channel.send(Reply(command.sequence, Raised(type(error).__name__, f"{command.method}() returned: {error}")))
+        except EOFError:
+            return
+
+
+def factory_name(factory: Factory) -> str:
+    """How a message names `factory`."""
+    if isinstance(factory, str):
+        return repr(factory)
+    module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", None)
+    return repr(f"{module}:{name}" if module and name else repr(factory))
+
+
+def check_factory(factory: Factory) -> None:
+    """Raise BadInput for a factory that another process cannot look up; imports nothing."""
+    where = f"factory {factory_name(factory)}"
+    if isinstance(factory, str):
+        module, colon, name = factory.partition(":")
+        if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+            raise BadInput(f"{where} does not read package.module:callable")
+        return
+    if not callable(factory):
+        raise BadInput(f"{where} is not callable")
+    if getattr(factory, "__module__", None) == "__main__":
+        raise BadInput(f"{where} is defined in the script that runs; move it to a module of its own")
+    try:
+        pickle.dumps(factory)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise BadInput(f"{where} cannot be sent to a rank ({error}); define it at the top level of a module") from None
+
+
+def _make(factory: object) -> object:
+    assert isinstance(factory, str) or callable(factory)
+    where = f"factory {factory_name(factory)}"
+    make = _look_up(factory) if isinstance(factory, str) else factory
+    if not callable(make):
+        raise BadInput(f"{where} is not callable, but of type {type(make).__name__!r}")
+    try:
+        subject = make()
+    except BadInput:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        raise BadInput(f"{where} raised {type(error).__name__}: {error}") from None
+    if missing := missing_methods(subject):
+        made = type(subject).__name__
+        raise BadInput(f"{where} made an object of type {made!r}, which is no subject: it has no {', '.join(missing)}")
+    return subject
+
+
+def _look_up(factory: str) -> object:
+    module, _, names = factory.partition(":")
+    try:
+        found: object = importlib.import_module(module)
+    except Exception as error:
+        if not isinstance(error, ModuleNotFoundError):
+            traceback.print_exc()
+        raise BadInput(f"factory {factory!r}: cannot import {module!r}: {type(error).__name__}: {error}") from None
+    for name in names.split("."):
+        if not hasattr(found, name):
+            public = [known for known in vars(found) if not known.startswith("_")]
+            problem = unknown_name("name", name, public)
+            raise BadInput(f"factory {factory!r}: {problem}")
+        found = getattr(found, name)
+    return found

@@ -1,0 +1,1 @@
+"""The protocol on torch.distributed, small enough to read in one sitting."""

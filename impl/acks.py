@@ -1,0 +1,171 @@
+"""Acks and the lanes that hold them: what a rank counts, what it pops, and the digest of both.
+
+The kind of a lane says how it is filled, and from that follow what is counted and what ranks can compare:
+
+    aligned  every rank enqueues the same acks before the same step (write and load in HiCache). Counted by the finished
+             prefix; ranks compare all that was ever enqueued, before anything of it is popped
+    prefix   the same acks in the same order, each rank at its own time. Counted by the finished prefix; ranks compare
+             what was popped, since what was enqueued may differ in length without any fault
+    size     as `prefix`, but filled by a background thread, and only with what has finished (the storage lanes).
+             Counted by the length
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+from rankproof.impl.digests import EMPTY, extended, folded
+from rankproof.impl.errors import Misuse, StepTimeout
+
+Identity: TypeAlias = int | str
+LaneKind: TypeAlias = Literal["aligned", "prefix", "size"]
+
+_POLL = 0.0005
+"""Seconds between two looks at an event that a call must wait for; a blocking eviction and a PP follower do."""
+
+
+class Event(Protocol):
+    """Tells whether one transfer has finished on this rank; a `torch.cuda.Event` is one."""
+
+    def query(self) -> bool:
+        """Whether it has finished; never blocks, and once true stays true."""
+        ...
+
+    def synchronize(self) -> None:
+        """Returns when it has finished."""
+        ...
+
+
+class _Finished:
+    """The event of an ack that had finished before it was enqueued."""
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return "FINISHED"
+
+
+FINISHED: Event = _Finished()
+"""For the acks of a `size` lane, which have no event of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """One entry of a lane. Ranks must use the same identity for the same ack; it is unique among those that wait."""
+
+    identity: Identity
+    event: Event
+
+
+class Lane:
+    """A FIFO of acks on one rank.
+
+    `enqueue` may come from another thread than the other calls, which is why each call holds the lock.
+    """
+
+    def __init__(self, name: str, kind: LaneKind) -> None:
+        """Raises Misuse for an unknown kind."""
+        if kind not in get_args(LaneKind):
+            raise Misuse(f"lane {name!r} is of kind {kind!r}; a lane is of kind {' or '.join(get_args(LaneKind))}")
+        self.name = name
+        self.kind = kind
+        self._acks: deque[Ack] = deque()
+        self._identities: set[Identity] = set()
+        self._lock = threading.Lock()
+        self._enqueued_digest = EMPTY
+        self.popped_digest = EMPTY
+        """Of the acks that were popped since the last `clear`."""
+        self.popped_count = 0
+        """How many acks were popped since the last `clear`."""
+
+    def __len__(self) -> int:
+        return len(self._acks)
+
+    @property
+    def waiting(self) -> tuple[Identity, ...]:
+        """The identities in the lane, head first."""
+        with self._lock:
+            return tuple(ack.identity for ack in self._acks)
+
+    def enqueue(self, ack: Ack) -> None:
+        """Puts `ack` at the end. Raises Misuse where its identity waits here already, or is neither int nor str."""
+        if not isinstance(ack.identity, int | str):
+            raise Misuse(f"lane {self.name!r}: an ack's identity is an int or a str, not {ack.identity!r}")
+        with self._lock:
+            if ack.identity in self._identities:
+                raise Misuse(f"lane {self.name!r}: ack {ack.identity!r} waits here already; enqueue it once")
+            self._identities.add(ack.identity)
+            self._acks.append(ack)
+            if self.kind == "aligned":
+                self._enqueued_digest = extended(self._enqueued_digest, ack.identity)
+
+    def ready_count(self) -> int:
+        """How many acks may be popped as far as this rank knows; asks no event behind the first unfinished one."""
+        with self._lock:
+            if self.kind == "size":
+                return len(self._acks)
+            count = 0
+            for ack in self._acks:
+                if not ack.event.query():
+                    break
+                count += 1
+            return count
+
+    def pop(self, count: int) -> list[Ack]:
+        """Takes `count` acks from the head. Raises Misuse for a count that is no whole number from 0 to the length."""
+        with self._lock:
+            if type(count) is not int or not 0 <= count <= len(self._acks):
+                raise Misuse(f"lane {self.name!r}: cannot pop {count!r} of {len(self._acks)} acks")
+            acks = [self._acks.popleft() for _ in range(count)]
+            for ack in acks:
+                self._identities.remove(ack.identity)
+                self.popped_digest = extended(self.popped_digest, ack.identity)
+            self.popped_count += count
+            return acks
+
+    def digest(self, popped_digest: int) -> int:
+        """What ranks compare: `popped_digest`, and in an `aligned` lane also all that was ever enqueued."""
+        return folded(self._enqueued_digest, popped_digest) if self.kind == "aligned" else popped_digest
+
+    def put_back(self, acks: Sequence[Ack]) -> None:
+        """Undoes the pops that gave `acks`, in the order in which they came out."""
+        with self._lock:
+            self._acks.extendleft(reversed(acks))
+            self._identities.update(ack.identity for ack in acks)
+
+    def wait_for(self, count: int | None, seconds: float) -> int:
+        """Waits until the first `count` acks, or all that are in the lane now, have finished; gives their number.
+
+        Raises StepTimeout naming the first that has not after that many seconds.
+        """
+        deadline = time.monotonic() + seconds
+        wanted = len(self) if count is None else count
+        for position in range(wanted):
+            while (ack := self._at(position)) is None or not ack.event.query():
+                if time.monotonic() > deadline:
+                    what = f"ack {position + 1} to be enqueued" if ack is None else f"ack {ack.identity!r} to finish"
+                    raise StepTimeout(f"lane {self.name!r}: waited {seconds:g} s for {what} on this rank")
+                time.sleep(_POLL)
+            ack.event.synchronize()
+        return wanted
+
+    def clear(self) -> None:
+        """Forgets every ack, finished or not, and what was popped; what follows is the lane's next generation."""
+        with self._lock:
+            self._acks.clear()
+            self._identities.clear()
+            self._enqueued_digest = self.popped_digest = EMPTY
+            self.popped_count = 0
+
+    def _at(self, position: int) -> Ack | None:
+        with self._lock:
+            return self._acks[position] if position < len(self._acks) else None

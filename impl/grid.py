@@ -1,0 +1,53 @@
+"""MIN over the ranks of a grid, in one direction after the other: a transport made of one transport a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankproof.impl.transport import Transport
+
+
+class GridTransport:
+    """MIN over the first direction, and of its results over the next; see `Transport` for the calls.
+
+    As every line of the grid comes to its own MIN first, the last direction gives the MIN over all. The second
+    collective can begin only when the first has ended, within `agreed`; that is why a grid is not pipelined.
+    """
+
+    def __init__(self, directions: Sequence[Transport], rank: int, world: int) -> None:
+        """Takes over this rank's transport in each direction; `rank` and `world` are those of the grid."""
+        self._directions = tuple(directions)
+        self._rank = rank
+        self._world = world
+
+    @property
+    def rank(self) -> int:
+        """This rank in the grid."""
+        return self._rank
+
+    @property
+    def world(self) -> int:
+        """How many ranks the grid has."""
+        return self._world
+
+    @property
+    def timeout(self) -> float:
+        """The deadline of each wait in seconds; there is one wait a direction."""
+        return self._directions[0].timeout
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        """Offers in the first direction."""
+        self._directions[0].offer(round_number, vector)
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        """Waits for the first direction, then offers and waits in each other."""
+        vector = self._directions[0].agreed(round_number)
+        for direction in self._directions[1:]:
+            direction.offer(round_number, vector)
+            vector = direction.agreed(round_number)
+        return vector
+
+    def close(self) -> None:
+        """Closes every direction."""
+        for direction in self._directions:
+            direction.close()

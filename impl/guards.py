@@ -1,0 +1,167 @@
+"""The vector of a round: the counts, and the guard words that show on every rank whether all ranks run the same thing.
+
+    counts    one a lane                                                                          MIN is what to pop
+    idle      1 where nothing waits on this rank and it asks for no change                        MIN: all are idle
+    request   the change of lanes or mode that this rank asks for, or 0                           x and ~x
+    round     the number of the round, which gloo does not carry                                  x and ~x
+    mode      the lag: 0 blocking, 1 pipelined, k depth k                                         x and ~x
+    layout    names, order and kinds of the lanes, and the plan                                   x and ~x
+    step      the caller's own number of the step, where it gives one                             x and ~x
+    epoch     the generation of the lanes                                                         x and ~x
+    digests   one a lane, of acks (see `Lane.digest`)                                             x and ~x
+
+The MIN of x is the lowest value over ranks, and the MIN of ~x the complement of the highest; so one reduce tells every
+rank whether all hold the same value. (`-x` would not do: the smallest integer is its own negative.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rankproof.impl.errors import RankDivergence
+
+GUARDS = ("request", "round", "mode", "layout", "step", "epoch")
+"""The words in front of the digests."""
+
+NO_STEP_NUMBER = -1
+"""The step word of a rank whose caller does not number its steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one rank puts into a round; see the table above. `digests` holds one word a lane."""
+
+    counts: tuple[int, ...]
+    idle: bool
+    request: int
+    round: int
+    mode: int
+    layout: int
+    step: int
+    epoch: int
+    digests: tuple[int, ...]
+
+    def vector(self) -> tuple[int, ...]:
+        """The words in the order in which they are reduced: with L lanes, 3 L + 13 of them."""
+        return (*self.counts, int(self.idle), *self.guards())
+
+    def guards(self) -> tuple[int, ...]:
+        """The guard words, then the complement of each."""
+        words = self.words()
+        return (*words, *(~word for word in words))
+
+    def words(self) -> tuple[int, ...]:
+        """The guard words, in the order of GUARDS, and the digests."""
+        return (self.request, self.round, self.mode, self.layout, self.step, self.epoch, *self.digests)
+
+
+class Spread(NamedTuple):
+    """A guard word over ranks."""
+
+    lowest: int
+    highest: int
+    own: int
+
+    @property
+    def agree(self) -> bool:
+        """Whether every rank holds the same value, and this one too."""
+        return self.lowest == self.highest == self.own
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What came out of a round; the same on every rank.
+
+    void     ranks were in different epochs, so that the counts are of different lanes and say nothing
+    request  the change that all ranks ask for, or 0 while some do not
+    """
+
+    counts: tuple[int, ...]
+    idle: bool
+    void: bool
+    request: int
+
+
+def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
+    """Reads the agreed vector of a round in which this rank offered `offer`. `lanes` names the lanes of its counts.
+
+    Raises RankDivergence naming the first word in which ranks differ. Where their epochs differ the round is void, and
+    neither counts nor digests are looked at: they speak of lanes of different generations.
+    """
+    agreed = instruction(lanes, offer, vector)
+    for lane, mine, least in zip(lanes, offer.counts, agreed.counts, strict=True):
+        if not 0 <= least <= mine and not agreed.void:
+            raise RankDivergence(
+                f"round {offer.round}, lane {lane!r}: agreed on {least} where this rank offered {mine}, which no "
+                f"MIN gives: some rank runs another reduce",
+                offer.round,
+                f"count of lane {lane}",
+                least,
+                least,
+                mine,
+            )
+    return agreed
+
+
+def instruction(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
+    """Reads a vector that this rank follows, whether or not it had a part in the MIN.
+
+    Raises RankDivergence, on this rank, where it does not hold the words that all others hold.
+    """
+    counts = tuple(vector[: len(lanes)])
+    idle = vector[len(lanes)] == 1
+    guards = tuple(vector[len(lanes) + 1 :])
+    if guards == offer.guards():  # every rank holds the same words; what follows is for the rare case that not
+        return Agreement(counts, idle, void=False, request=offer.request)
+    spread = _spread(lanes, offer, guards)
+    for name in ("round", "mode", "layout", "step"):
+        require_same(offer.round, name, spread[name])
+    request = spread["request"].lowest
+    if request:
+        require_same(offer.round, "request", spread["request"])
+    void = spread["epoch"].lowest != spread["epoch"].highest
+    for name in () if void else ("epoch", *map(_digest_of, lanes)):
+        require_same(offer.round, name, spread[name])
+    return Agreement(counts, idle, void, request)
+
+
+def _spread(lanes: Sequence[str], offer: Offer, guards: Sequence[int]) -> dict[str, Spread]:
+    words = offer.words()
+    lowest, complements = guards[: len(words)], guards[len(words) :]
+    names = (*GUARDS, *map(_digest_of, lanes))
+    return {
+        name: Spread(low, ~high, own) for name, low, high, own in zip(names, lowest, complements, words, strict=True)
+    }
+
+
+def _digest_of(lane: str) -> str:
+    return f"digest of lane {lane}"
+
+
+def require_same(round_number: int, name: str, spread: Spread) -> None:
+    """Raises RankDivergence where ranks hold different values of the word called `name`."""
+    if not spread.agree:
+        lowest, highest, own = (_shown(name, value) for value in spread)
+        raise RankDivergence(
+            f"round {round_number}: the ranks differ in {name}: lowest {lowest}, highest {highest}, this rank {own}",
+            round_number,
+            name,
+            *spread,
+        )
+
+
+def mode_name(lag: int) -> str:
+    """The mode word in words."""
+    return {0: "blocking", 1: "pipelined"}.get(lag, f"depth {lag}")
+
+
+def _shown(name: str, value: int) -> str:
+    if name == "mode":
+        return f"{value} ({mode_name(value)})"
+    if name in ("request", "layout") or name.startswith("digest"):
+        return f"{value & (1 << 64) - 1:016x}"
+    if name == "step" and value == NO_STEP_NUMBER:
+        return "no number"
+    return str(value)

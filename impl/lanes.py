@@ -1,0 +1,103 @@
+"""The lanes of one rank as a whole: what it offers for them in a round, and what a round's result takes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rankproof.impl.acks import Ack, Lane, LaneKind
+from rankproof.impl.digests import EMPTY
+from rankproof.impl.errors import Misuse
+
+
+class Lanes:
+    """The lanes in the order in which their counts stand in the vector; `cumulative` says what is counted.
+
+    Remaining counts are what is ready now. Cumulative ones add what was popped in this generation, so that a count that
+    is older than a pop allows nothing twice: several rounds can then be in flight.
+
+    Digests of popped acks are compared as they stood after the round that every rank has surely consumed when it issues
+    the next, which is `lag` rounds back: a rank that was drained in between has popped more, and is not at fault.
+    """
+
+    def __init__(self, kinds: Mapping[str, LaneKind], cumulative: bool) -> None:
+        """Raises Misuse where there is no lane, or a kind is unknown."""
+        if not kinds:
+            raise Misuse("there is nothing to agree on; give at least one lane")
+        self._lanes = {name: Lane(name, kind) for name, kind in kinds.items()}
+        self._cumulative = cumulative
+        self._popped_by: dict[int, dict[str, int]] = {}
+
+    def __getitem__(self, name: str) -> Lane:
+        """Raises Misuse for an unknown lane."""
+        try:
+            return self._lanes[name]
+        except (KeyError, TypeError):
+            raise Misuse(f"there is no lane {name!r}; lanes are {', '.join(self._lanes)}") from None
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self._lanes.values())
+
+    @property
+    def kinds(self) -> dict[str, LaneKind]:
+        """The kind of each lane, by name and in order."""
+        return {lane.name: lane.kind for lane in self}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits in any lane."""
+        return not any(len(lane) for lane in self)
+
+    def counts(self) -> tuple[int, ...]:
+        """What this rank offers for each lane."""
+        return tuple(lane.ready_count() + (lane.popped_count if self._cumulative else 0) for lane in self)
+
+    def digests(self, round_number: int, lag: int) -> tuple[int, ...]:
+        """What this rank lets the others compare in the round, a word a lane."""
+        popped = self._popped_by.get(round_number - lag, {})
+        for consumed in [number for number in self._popped_by if number < round_number - lag]:
+            del self._popped_by[consumed]
+        return tuple(lane.digest(popped.get(lane.name, EMPTY)) for lane in self)
+
+    def to_pop(self, agreed: Sequence[int]) -> dict[str, int]:
+        """How many acks an agreement takes from each lane."""
+        return {
+            lane.name: max(0, count - lane.popped_count) if self._cumulative else count
+            for lane, count in zip(self, agreed, strict=True)
+        }
+
+    def consumed(self, round_number: int) -> None:
+        """Remembers what was popped by the end of the round."""
+        self._popped_by[round_number] = {lane.name: lane.popped_digest for lane in self}
+
+    def clear(self) -> None:
+        """Forgets every ack."""
+        for lane in self:
+            lane.clear()
+        self._popped_by.clear()
+
+    def replace(self, attach: Mapping[str, LaneKind], detach: Sequence[str]) -> dict[str, list[Ack]]:
+        """Adds lanes at the end and takes lanes away; gives what waited in those."""
+        gone = {name: self._lanes[name] for name in detach}
+        stay = {name: lane for name, lane in self._lanes.items() if name not in gone}
+        self._lanes = stay | {name: Lane(name, kind) for name, kind in attach.items()}
+        return {name: lane.pop(len(lane)) for name, lane in gone.items()}
+
+    def snapshot(self) -> dict[str, Lane]:
+        """The lanes as they are, for `restore`."""
+        return self._lanes
+
+    def restore(self, lanes: dict[str, Lane], *taken: Mapping[str, Sequence[Ack]]) -> None:
+        """Brings the lanes of a snapshot back and puts back what was taken since, what was taken last first."""
+        self._lanes = lanes
+        for acks_of in taken:
+            for name, acks in acks_of.items():
+                if name in lanes:
+                    lanes[name].put_back(acks)
+
+    def __str__(self) -> str:
+        return "; ".join(_contents(lane) for lane in self)
+
+
+def _contents(lane: Lane) -> str:
+    waiting = lane.waiting
+    return f"{lane.name} holds {len(waiting)}" + (f", head {waiting[0]!r}" if waiting else "")

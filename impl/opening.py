@@ -1,0 +1,66 @@
+"""Opens one rank's part of a plan: makes the gloo groups that it needs, each with the same deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch._C._distributed_c10d import PrefixStore, Store
+
+from rankproof.impl.acks import LaneKind
+from rankproof.impl.board import Board
+from rankproof.impl.chain import ChainTransport, FollowerAckSync
+from rankproof.impl.errors import RankDivergence
+from rankproof.impl.grid import GridTransport
+from rankproof.impl.group import check_deadline, exchange, gloo_group
+from rankproof.impl.plan import Place, Plan
+from rankproof.impl.sync import AckSync
+from rankproof.impl.transport import GlooTransport, Transport
+
+
+def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float) -> AckSync:
+    """This rank's part in the agreement; returns on each rank when all are there.
+
+    rank     this rank in the plan's topology
+    store    one that all ranks share and nothing was opened in before: `PrefixStore(name, store)` with a name used once
+    lanes    the kind of each lane, in the same order on every rank
+    timeout  seconds: the one deadline, for each wait here and later
+
+    Raises Misuse for impossible numbers, RankDivergence where ranks are laid out differently, PeerLost naming the ranks
+    that did not come in time, and BadInput for an interface that gloo cannot use.
+    """
+    place = plan.topology.place(rank)
+    check_deadline(timeout)
+    _compare_topologies(rank, plan, store, timeout)
+    transport = _transport(rank, place, plan, store, timeout)
+    board = Board(store, rank, plan.topology.world)
+    if place.pp > 0:
+        return FollowerAckSync(transport, lanes, board=board, plan=str(plan))
+    return AckSync(transport, lanes, plan.lag, cumulative=plan.cumulative, board=board, plan=str(plan))
+
+
+def _transport(rank: int, place: Place, plan: Plan, store: Store, timeout: float) -> Transport:
+    """Groups are made in the same order on every rank, so that none waits for a group that another makes later."""
+    shape = plan.topology
+    directions: list[Transport] = []
+    for name, number, size, line in (
+        ("cp", place.cp, shape.cp, place.tp),
+        ("tp", place.tp, shape.tp, place.cp),
+    ):
+        if size > 1 and place.pp == 0:
+            group = gloo_group(number, size, PrefixStore(f"{name}/{line}", store), timeout, plan.lag)
+            directions.append(GlooTransport(group))
+    beside = directions[0] if len(directions) == 1 else None
+    if len(directions) > 1:
+        beside = GridTransport(directions, rank, shape.cp * shape.tp)
+    if plan.path != "chain":
+        assert beside is not None
+        return beside
+    column = gloo_group(place.pp, shape.pp, PrefixStore(f"pp/{place.cp}/{place.tp}", store), timeout)
+    return ChainTransport(column, beside, rank, shape.world)
+
+
+def _compare_topologies(rank: int, plan: Plan, store: Store, timeout: float) -> None:
+    """Before any group is made, since ranks that are laid out differently would wait for different groups."""
+    for peer, theirs in enumerate(exchange(store, "plan", rank, plan.topology.world, str(plan), timeout)):
+        if theirs != str(plan):
+            raise RankDivergence(f"rank {peer} is laid out as {theirs}, and this rank {rank} as {plan}", word="plan")

@@ -1,0 +1,186 @@
+"""How the vectors of a round travel between ranks: a transport is two calls, and gloo is one transport.
+
+The numbers of rounds are explicit because gloo's are not: it matches collectives by the order of issue, so that a
+round asked for out of turn would silently give another round's result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, cast
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import AllreduceOptions, Backend, ProcessGroup, ProcessGroupGloo, ReduceOp, Work
+
+from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
+
+
+class Transport(Protocol):
+    """Carries one vector of int64 a round from each rank, and gives back the MIN over ranks, element by element.
+
+    Rounds are counted from 1, and offered and asked for in order, each once. Every rank offers the same length.
+    """
+
+    @property
+    def rank(self) -> int:
+        """This rank, from 0."""
+        ...
+
+    @property
+    def world(self) -> int:
+        """How many ranks agree, 2 or more."""
+        ...
+
+    @property
+    def timeout(self) -> float:
+        """Seconds from a rank's offer within which every rank must have offered: the deadline of each wait."""
+        ...
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        """Puts this rank's vector into the round and returns at once.
+
+        Raises Misuse where it is not that round's turn, PeerLost where the group is known to be gone.
+        """
+        ...
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        """Waits until every rank has offered its vector for the round, and gives the MIN.
+
+        Raises Misuse where the round is not the oldest in flight, StepTimeout at the deadline, and PeerLost where the
+        group is gone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Lets go of the group, so that a peer that still waits for this rank learns of it. May be called again.
+
+        Raises StepTimeout or PeerLost where something that was sent cannot be known to have arrived.
+        """
+        ...
+
+
+class _Backend(Protocol):
+    """The part of a torch.distributed backend that is used here, which torch's own type stubs leave out."""
+
+    @property
+    def options(self) -> Backend.Options: ...
+
+    def rank(self) -> int: ...
+
+    def size(self) -> int: ...
+
+    def allreduce(self, tensors: list[torch.Tensor], options: AllreduceOptions) -> Work: ...
+
+
+class _Round(NamedTuple):
+    """A round in flight. It holds the tensor, which gloo reads and writes until the wait is over."""
+
+    number: int
+    tensor: torch.Tensor
+    work: Work
+
+
+class GlooTransport:
+    """A MIN all_reduce a round on a gloo group that nothing else uses.
+
+    The deadline is the group's own timeout, given when the group was made, and it runs from this rank's offer.
+    """
+
+    def __init__(self, group: ProcessGroup | ProcessGroupGloo) -> None:
+        """Takes a group of `gloo_group` or of `torch.distributed.new_group(backend="gloo", timeout=...)`.
+
+        Closing drops the reference; the group's sockets close when the caller holds none either.
+        Raises Misuse for the default group, a group without gloo, or a group of one.
+        """
+        if dist.is_initialized() and group is dist.group.WORLD:
+            raise Misuse("the default group carries the caller's own collectives; give a group of its own")
+        backend = _gloo_of(group)
+        if backend.size() < 2:
+            raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
+        self._backend: _Backend | None = backend
+        self._rank = backend.rank()
+        self._world = backend.size()
+        self._timeout = backend.options._timeout.total_seconds()
+        self._options = AllreduceOptions()
+        self._options.reduceOp = ReduceOp(ReduceOp.MIN)
+        self._offered = 0
+        self._in_flight: deque[_Round] = deque()
+
+    @property
+    def rank(self) -> int:
+        """This rank, from 0."""
+        return self._rank
+
+    @property
+    def world(self) -> int:
+        """How many ranks are in the group."""
+        return self._world
+
+    @property
+    def timeout(self) -> float:
+        """The group's timeout in seconds."""
+        return self._timeout
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        """Issues the all_reduce of the round, in a fresh tensor; see `Transport.offer`."""
+        backend = self._open_backend()
+        if round_number != self._offered + 1:
+            raise Misuse(f"round {round_number} offered out of turn; the next is round {self._offered + 1}")
+        if not all(isinstance(word, int) for word in vector):
+            raise Misuse(f"round {round_number}: a vector holds whole numbers, not {list(vector)!r}")
+        tensor = torch.tensor(vector, dtype=torch.int64)
+        try:
+            work = backend.allreduce([tensor], self._options)
+        except RuntimeError as error:
+            raise gloo_failure(error, round_number, "could not be issued", self._timeout) from error
+        self._offered = round_number
+        self._in_flight.append(_Round(round_number, tensor, work))
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        """Waits for the all_reduce of the round; see `Transport.agreed`."""
+        self._open_backend()
+        if not self._in_flight or self._in_flight[0].number != round_number:
+            oldest = f"the oldest in flight is round {self._in_flight[0].number}" if self._in_flight else "none is"
+            raise Misuse(f"round {round_number} is not the one to wait for: {oldest}")
+        try:
+            self._in_flight[0].work.wait()
+        except RuntimeError as error:
+            doing = f"waited for the MIN over {self._world} ranks"
+            raise gloo_failure(error, round_number, doing, self._timeout) from error
+        return tuple(self._in_flight.popleft().tensor.tolist())
+
+    def close(self) -> None:
+        """Drops the group; see `Transport.close`. Blocks while a round is in flight, up to the deadline."""
+        self._in_flight.clear()
+        self._backend = None
+
+    def _open_backend(self) -> _Backend:
+        if self._backend is None:
+            raise Misuse("the transport is closed")
+        return self._backend
+
+
+def gloo_failure(error: RuntimeError, round_number: int, doing: str, timeout: float) -> PeerLost | StepTimeout:
+    """The typed error for what gloo raised; gloo tells a deadline from a lost peer by its text only."""
+    words = gloo_words(error)
+    if re.search(r"timed? ?out", words, re.IGNORECASE):
+        return StepTimeout(f"round {round_number}: {doing}, not there within {timeout:g} s ({words})", round_number)
+    return PeerLost(f"round {round_number}: {doing}, and the group was lost ({words})", round_number)
+
+
+def gloo_words(error: RuntimeError) -> str:
+    """What gloo says in `error`, without the place in its sources and the advice."""
+    first = str(error).strip().split("\n")[0]
+    return re.sub(r"^\[[^]]*\]\s*", "", first).split(". This is typically")[0]
+
+
+def _gloo_of(group: ProcessGroup | ProcessGroupGloo) -> _Backend:
+    if not isinstance(group, ProcessGroup):
+        return cast(_Backend, group)
+    try:
+        return cast(_Backend, group._get_backend(torch.device("cpu")))
+    except RuntimeError as error:
+        raise Misuse("the group has no backend for CPU tensors; make it with backend='gloo'") from error

@@ -1,0 +1,198 @@
+"""The check of each property on one action: what the action did to break it, in one sentence, or None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankproof.model import rules
+from rankproof.model.actions import Action, Attach, Count, Evict, Flush, Pop, Reset
+from rankproof.model.draining import left_over
+from rankproof.model.interleaving import apply, differing, next_phase
+from rankproof.model.state import LaneState, RankState, State, Vector
+from rankproof.model.system import Disabled, Model
+
+DIGESTS = ("enqueued", "popped", "ready")
+"""The guard words that are digests of acks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One action that was taken."""
+
+    model: Model
+    before: State
+    action: Action
+    after: State
+
+
+def finished_before_pop(step: Transition) -> str | None:
+    rank = step.action.rank
+    before, after = step.before.ranks[rank], step.after.ranks[rank]
+    if after.missing > before.missing:
+        count = after.missing - before.missing
+        return f"rank {rank} is to pop {count} more than its lanes hold"
+    if after.epoch != before.epoch:
+        return None
+    everywhere = isinstance(step.action, Pop | Flush) and step.model.scenario.topology != "pipeline"
+    for lane, (old, new) in enumerate(zip(before.lanes, after.lanes, strict=True)):
+        for ack in new.popped[len(old.popped) :]:
+            for peer, other in enumerate(step.before.ranks):
+                if (peer == rank or everywhere) and not _is_finished(ack, other, lane, before.epoch):
+                    return f"rank {rank} pops ack {ack} of lane {lane}, which is not finished on rank {peer}"
+    return None
+
+
+def _is_finished(ack: int, rank: RankState, lane: int, epoch: int) -> bool:
+    """A rank in a later epoch no longer knows of the ack; what it once counted was finished."""
+    content: LaneState = rank.lanes[lane]
+    return rank.epoch > epoch or ack in content.finished or ack in content.popped
+
+
+def same_pops(step: Transition) -> str | None:
+    rank = step.action.rank
+    me = step.after.ranks[rank]
+    for peer, other in enumerate(step.after.ranks):
+        if other.epoch != me.epoch:
+            continue
+        for lane, (mine, theirs) in enumerate(zip(me.lanes, other.lanes, strict=True)):
+            for place, (ack, ack_there) in enumerate(zip(mine.popped, theirs.popped, strict=False)):
+                if ack != ack_there:
+                    return (
+                        f"pop {place + 1} of lane {lane} is ack {ack} on rank {rank} and ack {ack_there} on rank {peer}"
+                    )
+    return None
+
+
+def _pops_what_is_owed(step: Transition) -> tuple[int, int, int] | None:
+    """A lane with what has been popped from it in this epoch, and what was to be popped by now; None where it is so."""
+    owed = step.before.ranks[step.action.rank].owed
+    if not isinstance(step.action, Pop) or not owed:
+        return None
+    lanes = step.after.ranks[step.action.rank].lanes
+    wrong = (
+        (lane, len(content.popped), due)
+        for lane, (content, due) in enumerate(zip(lanes, owed, strict=True))
+        if len(content.popped) != due
+    )
+    return next(wrong, None)
+
+
+def exact_delay(step: Transition) -> str | None:
+    wrong = _pops_what_is_owed(step)
+    if wrong is None:
+        return None
+    return f"rank {step.action.rank} has popped {wrong[1]} acks of lane {wrong[0]} where blocking had popped {wrong[2]}"
+
+
+def bounded_lag(step: Transition) -> str | None:
+    wrong = _pops_what_is_owed(step)
+    if wrong is None or wrong[1] > wrong[2]:
+        return None
+    return (
+        f"rank {step.action.rank} has popped {wrong[1]} acks of lane {wrong[0]}, of which {wrong[2]} were finished "
+        "on every rank when the round was counted"
+    )
+
+
+def matched_collectives(step: Transition) -> str | None:
+    rank = step.action.rank
+    me = step.after.ranks[rank]
+    for peer, other in enumerate(step.after.ranks):
+        for number in range(min(me.steps, other.steps), 0, -1):
+            mine, theirs = me.steps - number, other.steps - number
+            if mine >= len(me.calls) or theirs >= len(other.calls):
+                break
+            if me.calls[-1 - mine] != other.calls[-1 - theirs]:
+                ours, others = _calls(me.calls[-1 - mine]), _calls(other.calls[-1 - theirs])
+                return f"in the same step rank {rank} issues {ours} and rank {peer} {others}"
+    return None
+
+
+def _calls(lengths: Vector) -> str:
+    if not lengths:
+        return "no round"
+    return f"{len(lengths)} round{'s' if len(lengths) > 1 else ''} of length {lengths[0]}"
+
+
+def bounded_skew(step: Transition) -> str | None:
+    rank = step.action.rank
+    issued = step.after.ranks[rank].issued
+    for peer, other in enumerate(step.after.ranks):
+        if issued - other.issued > step.model.protocol.window:
+            return f"rank {rank} is {issued - other.issued} rounds ahead of rank {peer}"
+    return None
+
+
+def no_deadlock(step: Transition) -> str | None:
+    for rank in range(len(step.after.ranks)):
+        outcome = apply(step.model, step.after, next_phase(step.model, step.after, rank))
+        if not (isinstance(outcome, Disabled) and outcome.waits_for):
+            return None
+    return "every rank waits for a round that another has not issued"
+
+
+def one_owner(step: Transition) -> str | None:
+    rank = step.action.rank
+    before, after = step.before.ranks[rank], step.after.ranks[rank]
+    protocol = step.model.protocol
+    if after.issued - after.consumed > protocol.window:
+        return f"rank {rank} has {after.issued - after.consumed} rounds in flight"
+    if isinstance(step.action, Evict) and after.issued > after.consumed:
+        return f"rank {rank} evicts acks that its round in flight counts"
+    if isinstance(step.action, Count) and protocol.buffers == "kept" and before.issued > before.consumed:
+        return f"rank {rank} writes its next counts into the tensor of round {before.consumed + 1}, which is in flight"
+    unread = isinstance(step.action, Pop) and protocol.reads == "before-wait"
+    if unread and rules.due(protocol, before.issued, before.consumed):
+        return f"rank {rank} reads the result of round {before.consumed + 1} before it has waited for it"
+    return None
+
+
+def clean_lifecycle(step: Transition) -> str | None:
+    after = step.after.ranks[step.action.rank]
+    if isinstance(step.action, Reset | Flush | Attach) and after.issued > after.consumed and not after.error:
+        kind = type(step.action).__name__.lower()
+        return f"rank {step.action.rank} has round {after.consumed + 1} in flight after its {kind}"
+    return None
+
+
+def named_divergence(step: Transition) -> str | None:
+    """Where words differ, every rank that consumes the round raises; and what it raises is true."""
+    rank, words = step.action.rank, step.model.protocol.guards
+    before, after = step.before.ranks[rank], step.after.ranks[rank]
+    if after.error in words:
+        for peer, other in enumerate(step.after.ranks):
+            passed = other.consumed > after.consumed or (other.consumed == after.consumed and not other.error)
+            if passed or (other.error in words and (other.error, other.consumed) != (after.error, after.consumed)):
+                return f"rank {rank} raises {after.error} in round {after.consumed}, and rank {peer} does not"
+        if after.error in DIGESTS and _is_one_order(step.after):
+            return f"rank {rank} raises {after.error} in round {after.consumed}, and all ranks have the same acks"
+        return None
+    for number in range(before.consumed + 1, after.consumed + 1):
+        ranks = [peer for peer, other in enumerate(step.before.ranks) if other.issued >= number]
+        if word := differing(step.model, step.before, ranks, number):
+            return f"ranks do not share the word {word} of round {number}, and rank {rank} carries on"
+    return None
+
+
+def _is_one_order(state: State) -> bool:
+    """Whether the acks that were given to the ranks so far are, in each lane, the same in the same order."""
+    for lane in zip(*(rank.lanes for rank in state.ranks), strict=True):
+        orders = [content.popped + content.waiting for content in lane]
+        longest = max(orders, key=len)
+        if any(order != longest[: len(order)] for order in orders):
+            return False
+    return not any(rank.mishaps for rank in state.ranks)
+
+
+def contained_failure(step: Transition) -> str | None:
+    for rank in range(len(step.after.ranks)):
+        outcome = apply(step.model, step.after, next_phase(step.model, step.after, rank))
+        late = outcome.waits_for if isinstance(outcome, Disabled) else ()
+        for peer in late:
+            if error := step.after.ranks[peer].error:
+                return f"rank {rank} waits for ever for rank {peer}, which is gone ({error})"
+    return None
+
+
+def drains_to_empty(step: Transition) -> str | None:
+    return left_over(step.model, step.after)

@@ -1,0 +1,106 @@
+"""What an action does on its own rank, given what that rank sees of the others: the only writer of a rank's state.
+
+That a rank's move needs no more than this is what lets the explorer remember it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rankproof.model.actions import (
+    OF_PHASE,
+    Action,
+    Attach,
+    Count,
+    Crash,
+    Decline,
+    Enqueue,
+    Evict,
+    Finish,
+    Flush,
+    Issue,
+    Lose,
+    Pop,
+    Quarter,
+    Reset,
+    Stall,
+    Swap,
+    Throw,
+    Wait,
+    Withdraw,
+)
+from rankproof.model.engine import (
+    MISHAPS,
+    between_steps,
+    event_of,
+    go_wrong,
+    in_lane,
+    out_of_turn,
+    over_budget,
+    through,
+)
+from rankproof.model.sight import Moved, Sight
+from rankproof.model.state import RankState
+from rankproof.model.stepping import take
+from rankproof.model.system import Disabled, Model
+
+
+def act(model: Model, me: RankState, sight: Sight, action: Action) -> Moved | Disabled:
+    """The rank after its action, or why that is not enabled; the lane of the action, if any, must exist."""
+    if me.error:
+        return Disabled(f"rank {action.rank} does nothing more: {me.error}")
+    if disabled := over_budget(model, sight, action):
+        return disabled
+    moved = _move(model, me, sight, action)
+    name = MISHAPS.get(type(action))
+    if name is None or isinstance(moved, Disabled):
+        return moved
+    return Moved(replace(moved.rank, mishaps=tuple(sorted((*moved.rank.mishaps, name)))), moved.event)
+
+
+def candidates(model: Model, me: RankState, rank: int) -> Iterator[Action]:
+    """Every action that may be enabled on `rank`, which is `me`; no other one is."""
+    scenario = model.scenario
+    for lane, content in enumerate(me.lanes):
+        yield Enqueue(rank, lane, content.next)
+        if scenario.losses:
+            yield Lose(rank, lane, content.next)
+        if scenario.swaps:
+            yield Swap(rank, lane, content.next)
+        for ack in content.waiting:
+            yield Finish(rank, lane, ack)
+            if scenario.stalls:
+                yield Stall(rank, lane, ack)
+            if scenario.withdrawals:
+                yield Withdraw(rank, lane, ack)
+        if scenario.evicts:
+            yield Evict(rank, lane)
+    yield from (Reset(rank), Flush(rank), Attach(rank), Decline(rank), Throw(rank), Crash(rank))
+    yield OF_PHASE[model.protocol_of(rank).phases[me.phase]](rank)
+
+
+def _move(model: Model, me: RankState, sight: Sight, action: Action) -> Moved | Disabled:
+    match action:
+        case Enqueue() | Lose() | Swap() | Finish() | Stall() | Withdraw():
+            return in_lane(model, me, sight, action)
+        case Reset() | Evict() | Flush() | Attach() | Decline():
+            return between_steps(model, me, sight, action)
+        case Throw() | Crash():
+            return go_wrong(model, me, action)
+        case Wait() | Pop() | Count() | Issue():
+            return _step(model, me, sight, action)
+
+
+def _step(model: Model, me: RankState, sight: Sight, action: Quarter) -> Moved | Disabled:
+    phases = model.protocol_of(action.rank).phases
+    phase = phases[me.phase]
+    if OF_PHASE[phase] is not type(action):
+        return Disabled(f"rank {action.rank} comes to {phase} next")
+    event = event_of(model, me, action)
+    if disabled := out_of_turn(model, sight, action.rank, event):
+        return disabled
+    after = take(model, action.rank, me, sight, phase)
+    if isinstance(after, Disabled):
+        return after
+    return through(replace(after, phase=(me.phase + 1) % len(phases)), sight, event)

@@ -1,0 +1,137 @@
+"""The four quarters of a step on one rank: the protocol itself. All arithmetic comes from `rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from rankproof.model import rules
+from rankproof.model.protocol import Phase, Protocol, Word
+from rankproof.model.reading import Ints
+from rankproof.model.sight import Sight
+from rankproof.model.state import LOST, RankState, Vector, Words
+from rankproof.model.system import Disabled, Model
+
+
+def take(model: Model, rank: int, me: RankState, sight: Sight, phase: Phase) -> RankState | Disabled:
+    """The rank after it has taken `phase`; where it stands in its step is not moved yet."""
+    protocol = model.protocol_of(rank)
+    is_due = rules.due(protocol, me.issued, me.consumed)
+    nothing = (0,) * len(me.lanes)
+    match phase:
+        case Phase.WAIT:
+            waited = _consume(protocol, me, sight) if is_due else None
+            passes = isinstance(waited, Disabled) and protocol.bounds == "none"
+            if waited is None or passes:
+                return replace(me, allowed=nothing, owed=tuple(len(lane.popped) for lane in me.lanes))
+            return waited
+        case Phase.POP:
+            if protocol.reads == "before-wait" and not is_due:
+                return me
+            own = me.offer_of(me.consumed + 1) if protocol.reads == "before-wait" else nothing
+            allowed = me.allowed or nothing
+            amounts = [
+                rules.taken(protocol, allowed[lane], own[lane], len(content.popped))
+                for lane, content in enumerate(me.lanes)
+            ]
+            return _pop(model, rank, me, amounts)
+        case Phase.COUNT:
+            counted = tuple(
+                rules.offer(protocol, len(lane.popped) + lane.finished_prefix, len(lane.popped)) for lane in me.lanes
+            )
+            backing = tuple(len(lane.popped) + lane.finished_prefix for lane in me.lanes)
+            return replace(me, counted=counted, backed=backing)
+        case Phase.ISSUE:
+            return _issue(model, rank, me)
+
+
+def drain(model: Model, rank: int, me: RankState, sight: Sight) -> RankState | Disabled:
+    """The rank after it has consumed and popped every round that it has in flight, or why it must wait for one."""
+    while rules.in_flight(me.issued, me.consumed) and not me.error:
+        waited = _consume(model.protocol_of(rank), me, sight)
+        if isinstance(waited, Disabled) or waited.error:
+            return waited
+        popped = _pop(model, rank, waited, waited.allowed)
+        if isinstance(popped, Disabled):
+            return popped
+        me = popped
+    return me
+
+
+def _issue(model: Model, rank: int, me: RankState) -> RankState:
+    protocol, reading = model.protocol, Ints(model.scenario.ranks)
+    issues = rules.issues(reading, protocol, me.counted)
+    rounds = int(issues) + int(issues and rules.issues_again(reading, protocol, me.counted))
+    length = len(me.lanes) + (me.layout if protocol.vector == "by-layout" else 0)
+    words = (_words(model, rank, me),) * rounds if protocol.guards else ()
+    return replace(
+        me,
+        issued=me.issued + rounds,
+        offers=me.offers + (me.counted,) * rounds,
+        backing=me.backing + (me.backed,) * rounds,
+        words=me.words + words,
+        counted=(),
+        backed=(),
+        calls=(*me.calls, (length,) * rounds),
+        declined=me.declined + int(rounds == 0 and "round" in protocol.guards),
+        steps=me.steps + 1,
+    )
+
+
+def _words(model: Model, rank: int, me: RankState) -> Words:
+    def word(name: Word) -> Hashable:
+        match name:
+            case "round":
+                return me.declined  # round k was issued in step k + declined: the same steps where these are the same
+            case "epoch":
+                return me.epoch
+            case "mode":
+                return model.protocol_of(rank).lag
+            case "layout":
+                return me.layout
+            case "enqueued":
+                return tuple(lane.popped + lane.waiting for lane in me.lanes)
+            case "popped":
+                return tuple(lane.popped for lane in me.lanes)
+            case "ready":
+                return tuple(lane.popped + lane.waiting[: lane.finished_prefix] for lane in me.lanes)
+
+    return tuple(word(name) for name in model.protocol.guards)
+
+
+def _consume(protocol: Protocol, me: RankState, sight: Sight) -> RankState | Disabled:
+    """The rank after the wait for its oldest round in flight; one that ends in an error allows nothing."""
+    round_number = me.consumed + 1
+    result = sight.outcome(round_number)
+    if isinstance(result, Disabled):
+        return result
+    if result.lost:
+        return replace(me, error=LOST)
+    if result.differs:
+        return replace(me, consumed=round_number, error=result.differs)
+    allowed = tuple(
+        rules.allowed(protocol, own, agreed, len(lane.popped))
+        for own, agreed, lane in zip(me.offer_of(round_number), result.agreed, me.lanes, strict=True)
+    )
+    return replace(me, consumed=round_number, allowed=allowed, owed=result.backed)
+
+
+def _pop(model: Model, rank: int, me: RankState, amounts: Sequence[int]) -> RankState | Disabled:
+    """The rank after it has taken that many acks from the head of each lane; those not there are counted as missing."""
+    follows = model.scenario.topology == "pipeline" and rank not in model.scenario.voters(rank)
+    if follows and model.protocol.follows == "waits":
+        for lane, amount in zip(me.lanes, amounts, strict=True):
+            if lane.finished_prefix < amount:
+                return Disabled(f"rank {rank} waits for its own acks, as it was told to pop {amount}")
+    lanes = []
+    missing = me.missing
+    for lane, amount in zip(me.lanes, amounts, strict=True):
+        popped = lane.waiting[: max(amount, 0)]
+        missing += max(amount, 0) - len(popped)
+        lanes.append(lane.without(popped, popped=lane.popped + popped) if popped else lane)
+    return replace(me, lanes=tuple(lanes), allowed=(), owed=(), missing=missing)
+
+
+def enqueued(me: RankState) -> Vector:
+    """How many acks each lane of a rank has been given, those that were lost included."""
+    return tuple(lane.next for lane in me.lanes)

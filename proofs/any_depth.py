@@ -1,0 +1,42 @@
+"""The interleaving theorems once more, for watermarks with any number of rounds in flight: the depth is a term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from rankproof.model.protocol import Protocol
+from rankproof.model.reading import Number
+from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.interleaved import INTERLEAVED
+from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
+
+
+@dataclass(frozen=True)
+class AnyDepth(Protocol):
+    """A protocol with `depth` rounds in flight, a term; rules that look at ranks alone read no more of it than this."""
+
+    depth: Any = None
+
+    @property
+    def window(self) -> Number:
+        return self.depth
+
+
+def _at_any_depth(obligation: Obligation) -> Obligation:
+    def state(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+        choices: dict[str, Any] = {each.name: getattr(protocol, each.name) for each in fields(Protocol)}
+        depth = reading.number("depth")
+        hypotheses, goals = obligation.state(reading, AnyDepth(**(choices | {"offers": "cumulative"}), depth=depth))
+        return hypotheses | {"depth": 1 <= depth}, goals
+
+    return replace(
+        obligation,
+        name=f"{obligation.name}-at-any-depth",
+        says=f"{obligation.says}; with watermarks and any number of rounds in flight",
+        state=state,
+        applies=lambda protocol: protocol.lag == 1,
+    )
+
+
+ANY_DEPTH: tuple[Obligation, ...] = tuple(_at_any_depth(each) for each in INTERLEAVED)

@@ -1,0 +1,148 @@
+"""More than one group: a grid of context and tensor parallel ranks, and the stages of a pipeline."""
+
+from __future__ import annotations
+
+from rankproof.model import rules
+from rankproof.model.protocol import Protocol
+from rankproof.model.reading import Rank, Truth
+from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
+
+
+class _Grid:
+    """Every rank is in one row and one column; `offer` is its own, `first` and `second` what the reduces give it."""
+
+    def __init__(self, reading: EveryRank) -> None:
+        self.reading = reading
+        self.row, self.column = reading.family("row"), reading.family("column")
+        self.offer, self.first, self.second = (reading.family(name) for name in ("offer", "first", "second"))
+
+    def least(self, group: str, taken: str, given: str, me: Rank, holder: Rank) -> Truth:
+        """That a rank is given the MIN over its row, or its column; `holder` is the rank that has it."""
+        line, offered, result = getattr(self, group), getattr(self, taken), getattr(self, given)
+        below = self.reading.every_rank(
+            lambda rank: self.reading.implies(line(rank) == line(me), result(me) <= offered(rank))
+        )
+        return self.reading.both(below, line(holder) == line(me), result(me) == offered(holder))
+
+
+def _grid(reading: EveryRank, protocol: Protocol, *, second_takes: str) -> tuple[Hypotheses, Goals]:
+    """The MIN over rows, then over columns, as one rank gets it, against the MIN over all.
+
+    No function returns a rank here either, so the ranks that matter are named: the one that looks (`me`), the one in
+    its column whose result of the first reduce it gets, the one whose offer that was, and where the least of all is
+    offered, the rank in that row and my column.
+    """
+    grid = _Grid(reading)
+    me, through, origin, corner, holder = (
+        reading.rank(name) for name in ("me", "through", "origin", "corner", "holder_of_the_corner")
+    )
+    least = rules.agree(reading, protocol, grid.offer)
+    lowest = reading.rank("lowest")
+    hypotheses = {
+        "first-reduce": reading.both(
+            grid.least("row", "offer", "first", through, origin), grid.least("row", "offer", "first", corner, holder)
+        ),
+        "second-reduce": grid.least("column", second_takes, "second", me, through),
+        "lowest": grid.offer(lowest) == least,
+        "every-row-meets-every-column": reading.both(
+            grid.row(corner) == grid.row(lowest), grid.column(corner) == grid.column(me)
+        ),
+    }
+    return hypotheses, {"goal": grid.second(me) == least}
+
+
+def _rows_then_columns(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    return _grid(reading, protocol, second_takes="first")
+
+
+def _both_in_flight(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """Issued together, the second reduce cannot take what the first gives: it takes the offer."""
+    return _grid(reading, protocol, second_takes="offer")
+
+
+def _columns_alone(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """Two ranks of different columns, each with the MIN over its own: what one pops is to be finished on the other."""
+    del protocol
+    grid = _Grid(reading)
+    me, mine, peer = (reading.rank(name) for name in ("me", "mine", "peer"))
+    counts = reading.every_rank(lambda rank: 0 <= grid.offer(rank))
+    hypotheses = {"counts": counts, "one-reduce": grid.least("column", "offer", "second", me, mine)}
+    return hypotheses, {"goal": grid.second(me) <= grid.offer(peer)}
+
+
+def _follower(reading: EveryRank, waits: bool) -> tuple[Hypotheses, Goals]:
+    """The stages of a pipeline: the first decides what to pop, and a follower gets the number later."""
+    leader, follower = reading.rank("leader"), reading.rank("follower")
+    popped, counted, finished = reading.family("popped"), reading.family("counted"), reading.family("finished")
+    enqueued, agreed = reading.family("enqueued"), reading.number("agreed")
+    hypotheses = {
+        "leader": reading.both(0 <= agreed, popped(leader) + agreed <= counted(leader)),
+        "prefixes": reading.every_rank(
+            lambda rank: reading.both(
+                0 <= popped(rank),
+                popped(rank) <= finished(rank),
+                counted(rank) <= enqueued(rank),
+                finished(rank) <= enqueued(rank),
+            )
+        ),
+        "agree": reading.every_pair(lambda one, other: popped(one) == popped(other)),
+        "aligned-enqueue": reading.every_pair(lambda one, other: enqueued(one) == enqueued(other)),
+    }
+    after = popped(follower) + agreed
+    goals = {"not-empty": after <= enqueued(follower), "finished": after <= finished(follower)}
+    if waits:  # for its own acks, as many as it is to pop, of those that it has
+        hypotheses["waits"] = reading.either(after <= finished(follower), finished(follower) == enqueued(follower))
+    return hypotheses, goals
+
+
+def _follower_waits(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    del protocol
+    return _follower(reading, waits=True)
+
+
+def _follower_does_not_wait(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    del protocol
+    return _follower(reading, waits=False)
+
+
+GROUPS: tuple[Obligation, ...] = (
+    Obligation(
+        "same-pops/grid",
+        "same-pops",
+        "the MIN over rows and then over columns is the MIN over the grid, so every rank pops as many",
+        (),
+        _rows_then_columns,
+    ),
+    Obligation(
+        "finished-before-pop/pipeline-stage",
+        "finished-before-pop",
+        "the leader's count is safe for a follower that waits for its own acks, and has as many",
+        ("aligned-enqueue",),
+        _follower_waits,
+    ),
+)
+
+FALSE_OF_GROUPS: tuple[Obligation, ...] = (
+    Obligation(
+        "false/two-reduces-in-one-round",
+        "same-pops",
+        "two dependent reduces that are in flight together give the MIN over the grid",
+        (),
+        _both_in_flight,
+    ),
+    Obligation(
+        "false/one-line-of-the-grid",
+        "finished-before-pop",
+        "agreement within a column is enough where acks are sharded over the grid",
+        (),
+        _columns_alone,
+    ),
+    Obligation(
+        "false/follower-does-not-wait",
+        "finished-before-pop",
+        "the leader's count is safe for a follower that does not wait for its own acks",
+        (),
+        _follower_does_not_wait,
+    ),
+)

@@ -1,0 +1,89 @@
+"""An obligation as SMT-LIB text: what both solvers are asked, and what a person can read and put to a third."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import z3
+
+from rankproof.model.protocol import PIPELINED, Protocol
+from rankproof.model.reading import Truth
+from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.obligation import Obligation
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One obligation about one protocol, as terms.
+
+    declarations  every name, in SMT-LIB
+    facts       what the constants in the hypotheses and the goal stand for, without quantifiers
+    hypotheses  by name, without those that may not be used
+    denied      the negation of the goal, or None where only the hypotheses are asked about
+    """
+
+    obligation: Obligation
+    declarations: tuple[str, ...]
+    facts: tuple[Truth, ...]
+    hypotheses: tuple[tuple[str, Truth], ...]
+    denied: Truth | None
+
+    @property
+    def assertions(self) -> list[tuple[str, Any]]:
+        """Every assertion, each with the comment that says what it is."""
+        given = [("what the names stand for", fact) for fact in self.facts]
+        given += [(f"hypothesis: {name}", truth) for name, truth in self.hypotheses]
+        return given if self.denied is None else [*given, ("not the goal", self.denied)]
+
+    def text(self, order: Random | None = None) -> str:
+        """The question in SMT-LIB, up to and with `(check-sat)`; `order` shuffles its assertions."""
+        assertions = self.assertions
+        if order is not None:
+            order.shuffle(assertions)
+        lines = [f"(set-logic {self.obligation.logic})", *self.declarations]
+        last = ""
+        for comment, term in assertions:
+            if comment != last:
+                lines.append(f"; {comment}")
+                last = comment
+            lines.append(f"(assert {term.sexpr() if z3.is_expr(term) else str(term).lower()})")
+        return "\n".join([*lines, "(check-sat)", ""])
+
+
+def denial(obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()) -> Question:
+    """The question that has a model where the obligation fails: the hypotheses, and not the goal.
+
+    `without` names hypotheses that may not be used; goals of these names are not to be proved either.
+    """
+    reading = EveryRank()
+    stated, goals = obligation.state(reading, protocol)
+    hypotheses = tuple((name, truth) for name, truth in stated.items() if name not in without)
+    proved = [truth for name, truth in goals.items() if name not in without]
+    facts = tuple(reading.facts([truth for _, truth in hypotheses], proved))
+    names = tuple(reading.declarations)  # of the facts too, which may have to name a rank
+    return Question(obligation, names, facts, hypotheses, z3.Not(reading.both(*proved)))
+
+
+def questions(
+    obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()
+) -> tuple[Question, Question]:
+    """The two questions about one obligation: its denial, and the same without the last assertion.
+
+    The second has a model where the hypotheses do not contradict each other: what stands for the goals does not ask
+    them to be false.
+    """
+    denied = denial(obligation, protocol, without=without)
+    return denied, replace(denied, denied=None)
+
+
+def refutation_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
+    """The obligation as SMT-LIB text that is unsatisfiable where it holds: the hypotheses, and not the goal."""
+    return denial(obligation, protocol, without=without).text()
+
+
+def witness_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
+    """The hypotheses alone as SMT-LIB text, satisfiable where they do not contradict each other."""
+    return questions(obligation, protocol, without=without)[1].text()

@@ -1,0 +1,55 @@
+"""A model of an obligation's terms, for a person: a state that has the hypotheses, or one that refutes the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import z3
+
+from rankproof.model.protocol import PIPELINED, Protocol
+from rankproof.proofs.obligation import Obligation
+from rankproof.proofs.question import Question, questions
+from rankproof.proofs.solvers import checked
+
+
+def witness(
+    obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()
+) -> tuple[str, ...] | None:
+    """A state in which the hypotheses are true, one name a line, or None where z3 gives none."""
+    return _state(questions(obligation, protocol, without=without)[1])
+
+
+def counterexample(
+    obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()
+) -> tuple[str, ...] | None:
+    """A state in which the hypotheses are true and the goal is not, one name a line, or None where there is none."""
+    return _state(questions(obligation, protocol, without=without)[0])
+
+
+def _state(question: Question) -> tuple[str, ...] | None:
+    context = z3.Context()
+    solver = z3.SimpleSolver(ctx=context)
+    solver.from_string(question.text())
+    if checked(solver) != z3.sat:
+        return None
+    model = solver.model()
+    ranks = [rank for sort in model.sorts() for rank in model.get_universe(sort)]
+    lines = []
+    for declaration in model.decls():
+        name = declaration.name()
+        if declaration.arity() == 0 and declaration.range() not in model.sorts():
+            if not name.startswith("every_"):
+                lines.append(f"{name} = {_shown(model[declaration])}")
+        elif declaration.arity() == 1 and declaration.domain(0) in model.sorts():
+            values = (_shown(model.eval(declaration(rank), model_completion=True)) for rank in ranks)
+            lines.append(f"{name} = {', '.join(f'{_name(rank)}: {value}' for rank, value in enumerate(values))}")
+    return (f"ranks = {', '.join(_name(rank) for rank, _ in enumerate(ranks))}", *sorted(lines))
+
+
+def _name(rank: int) -> str:
+    return f"rank {rank}"
+
+
+def _shown(value: Any) -> str:
+    return str(value.as_signed_long()) if z3.is_bv_value(value) else str(value)

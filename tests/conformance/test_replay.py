@@ -1,0 +1,63 @@
+"""Schedules on real processes: the right implementation gets through those that break the wrong protocols."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof.conformance.driver import Step
+from rankproof.conformance.launcher import Launcher
+from rankproof.conformance.replay import commands_of, replay
+from rankproof.model.actions import Count, Enqueue, Finish, Issue, Pop, Wait
+from rankproof.model.errors import BadInput
+from rankproof.model.explorer import explore
+from rankproof.model.faults import FAULTS, fault_named
+from rankproof.model.properties import property_named
+from rankproof.model.protocol import PIPELINED
+from rankproof.model.schedule import Schedule
+from rankproof.model.verdict import Verdict
+
+SUBJECT = "rankproof.conformance.reference:pipelined"
+
+
+def shortest(fault_name: str) -> Schedule:
+    fault = fault_named(fault_name)
+    broken = explore(fault.model, [property_named(fault.breaks[0])]).broken
+    assert broken is not None
+    return Schedule(fault.model, broken.actions, "explorer", broken.property)
+
+
+def test_a_step_is_begun_where_the_schedule_takes_its_first_phase() -> None:
+    fault = fault_named("use-before-wait")
+    actions = (Enqueue(0, 0, 0), Finish(0, 0, 0), Pop(0), Wait(0), Count(0), Issue(0), Pop(0))
+    commands = commands_of(Schedule(fault.model, actions))
+    assert commands == [Enqueue(0, 0, 0), Finish(0, 0, 0), Step(0), Step(0)]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("fault", ["count-before-pop", "use-before-wait", "reset-without-drain", "evict-in-flight"])
+def test_the_reference_implementation_gets_through_the_schedule_that_breaks(
+    shared_launcher: Launcher, fault: str
+) -> None:
+    assert fault in FAULTS
+    real = replay(shortest(fault), SUBJECT, PIPELINED, launcher=shared_launcher)
+    assert real.failure == ""
+    assert real.verdict is Verdict.HOLDS
+    assert real.left_out == ()
+
+
+@pytest.mark.processes
+def test_a_wrong_implementation_is_seen_to_fail_on_the_schedule_of_its_fault(shared_launcher: Launcher) -> None:
+    real = replay(
+        shortest("count-before-pop"),
+        "wrong_subjects:counts_before_pop",
+        PIPELINED,
+        timeout=1.0,
+        launcher=shared_launcher,
+    )
+    assert real.verdict is Verdict.VIOLATED
+    assert "step: the subject raised" in real.failure
+
+
+def test_a_schedule_without_actions_shows_nothing() -> None:
+    with pytest.raises(BadInput, match="no actions"):
+        replay(Schedule(fault_named("count-before-pop").model, ()), SUBJECT, PIPELINED)

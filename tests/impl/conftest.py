@@ -1,0 +1,164 @@
+"""What the tests drive the implementation with: events that finish when told, a transport in memory, processes."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rankproof.impl.acks import Ack
+from rankproof.impl.errors import StepTimeout
+from rankproof.impl.frame import StepResult
+from rankproof.impl.sync import AckSync
+from tests.impl.ranks import Ranks, Start
+
+DEADLINE = 5.0
+"""Seconds after which a thread or a process of a test is taken to hang."""
+
+
+@dataclass
+class ManualEvent:
+    """An event that finishes when the test says so, and remembers what was asked of it."""
+
+    finished: bool = False
+    queries: int = 0
+    synchronized: bool = False
+
+    def query(self) -> bool:
+        self.queries += 1
+        return self.finished
+
+    def synchronize(self) -> None:
+        self.synchronized = True
+
+
+@dataclass
+class ThrowingEvent:
+    """An event that raises when it is asked, or waited for."""
+
+    error: BaseException
+
+    def query(self) -> bool:
+        raise self.error
+
+    def synchronize(self) -> None:
+        raise self.error
+
+
+@dataclass
+class MemoryTransport:
+    """One rank's end of a `MemoryNetwork`; a wait ends with StepTimeout when `timeout` seconds are over."""
+
+    network: "MemoryNetwork"
+    rank: int
+    world: int
+    timeout: float
+    closed: bool = False
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        with self.network.changed:
+            assert round_number == len(self.network.offers[self.rank]) + 1
+            self.network.offers[self.rank].append(tuple(vector))
+            self.network.changed.notify_all()
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        offers = self.network.offers
+        with self.network.changed:
+            if not self.network.changed.wait_for(lambda: min(map(len, offers)) >= round_number, self.timeout):
+                raise StepTimeout(f"round {round_number}: some rank did not offer", round_number)
+            return tuple(map(self.network.combine, *(mine[round_number - 1] for mine in offers)))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class MemoryNetwork:
+    """Joins ranks of one process: what each rank offered, round by round, and how offers are combined."""
+
+    world: int = 2
+    timeout: float = 0.0
+    combine: Callable[..., int] = min
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self.offers: list[list[tuple[int, ...]]] = [[] for _ in range(self.world)]
+        self.transports = [MemoryTransport(self, rank, self.world, self.timeout) for rank in range(self.world)]
+
+
+@dataclass
+class Group:
+    """The ranks of one network with the events of their acks, driven in step or one by one."""
+
+    ranks: list[AckSync]
+    network: MemoryNetwork
+    events: list[dict[str, ManualEvent]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.events = [{} for _ in self.ranks]
+
+    def enqueue(self, *identities: str, lane: str = "write") -> None:
+        """Puts unfinished acks into a lane of every rank."""
+        for rank, events in zip(self.ranks, self.events, strict=True):
+            for identity in identities:
+                events[identity] = ManualEvent()
+                rank.enqueue(lane, Ack(identity, events[identity]))
+
+    def finish(self, *identities: str, on: Sequence[int] | None = None) -> None:
+        """Finishes acks on the ranks `on`, or on every rank."""
+        for rank in range(len(self.ranks)) if on is None else on:
+            for identity in identities:
+                self.events[rank][identity].finished = True
+
+    def counts(self, rank: int) -> list[tuple[int, ...]]:
+        """The counts that a rank has offered, round by round."""
+        return [offer[: len(self.ranks[rank].lanes)] for offer in self.network.offers[rank]]
+
+    def step(self, lane: str = "write") -> list[str]:
+        """One step of every rank at once; what left the lane, which must be the same on every rank."""
+        popped = []
+        for result in self.results():
+            if not isinstance(result, StepResult):
+                raise result
+            popped.append(names(result, lane))
+        assert all(mine == popped[0] for mine in popped)
+        return popped[0]
+
+    def results(self, call: Callable[[AckSync], StepResult] = AckSync.step) -> list[StepResult | BaseException]:
+        """What each rank's call gives or raises, all at once."""
+        results: list[StepResult | BaseException] = [AssertionError("hangs")] * len(self.ranks)
+
+        def run(rank: int) -> None:
+            try:
+                results[rank] = call(self.ranks[rank])
+            except Exception as error:
+                results[rank] = error
+
+        threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(len(self.ranks))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(DEADLINE)
+        return results
+
+
+def names(result: StepResult, lane: str = "write") -> list[str]:
+    """The identities that a call popped from a lane."""
+    return [str(ack.identity) for ack in result.popped[lane]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts ranks and opens their groups; ends every process whatever the test does."""
+    running: list[Ranks] = []
+
+    def ranks(timeout: float = 10.0, switch: str = "1", depth: int = 1, **topology: int) -> Ranks:
+        store = tmp_path / f"store{len(running)}"
+        running.append(Ranks(store, timeout, switch, depth, topology or {"tp": 2}))
+        assert running[-1].each("open") is None
+        return running[-1]
+
+    yield ranks
+    for group in running:
+        group.end()

@@ -1,0 +1,131 @@
+"""Lanes count what has finished at their head, and pop in order."""
+
+import pytest
+
+from rankproof.impl.acks import FINISHED, Ack, Lane, LaneKind
+from rankproof.impl.errors import Misuse, StepTimeout
+from tests.impl.conftest import ManualEvent
+
+
+def lane_of(*finished: bool, kind: LaneKind = "prefix") -> tuple[Lane, list[ManualEvent]]:
+    """A lane whose n-th ack is called n, and has finished as given."""
+    lane = Lane("write", kind)
+    events = [ManualEvent(one) for one in finished]
+    for number, event in enumerate(events):
+        lane.enqueue(Ack(number, event))
+    return lane, events
+
+
+@pytest.mark.parametrize(
+    ("finished", "ready"), [((), 0), ((False, True), 0), ((True, False, True), 1), ((True, True), 2)]
+)
+def test_the_ready_count_is_the_length_of_the_finished_prefix(finished: tuple[bool, ...], ready: int) -> None:
+    assert lane_of(*finished)[0].ready_count() == ready
+
+
+def test_no_event_behind_the_first_unfinished_one_is_asked() -> None:
+    lane, events = lane_of(True, True, False, True, False)
+    lane.ready_count()
+    assert [event.queries for event in events] == [1, 1, 1, 0, 0]
+
+
+def test_a_size_lane_counts_its_length_and_asks_no_event() -> None:
+    lane, events = lane_of(False, True, False, kind="size")
+    assert lane.ready_count() == 3
+    assert [event.queries for event in events] == [0, 0, 0]
+
+
+def test_acks_leave_in_the_order_in_which_they_came() -> None:
+    lane, _ = lane_of(True, True, True)
+    assert [ack.identity for ack in lane.pop(2)] == [0, 1]
+    assert lane.waiting == (2,)
+
+
+def test_acks_put_back_stand_where_they_stood() -> None:
+    lane, _ = lane_of(True, True, True)
+    lane.put_back(lane.pop(2))
+    assert lane.waiting == (0, 1, 2)
+    with pytest.raises(Misuse):
+        lane.enqueue(Ack(1, FINISHED))
+
+
+@pytest.mark.parametrize("count", [-1, 3, 1.0, True])
+def test_a_count_that_cannot_be_popped_pops_nothing(count: int) -> None:
+    lane, _ = lane_of(True, True)
+    with pytest.raises(Misuse, match="cannot pop"):
+        lane.pop(count)
+    assert lane.waiting == (0, 1)
+
+
+def test_an_identity_waits_once_and_may_come_again_after_its_pop() -> None:
+    lane, _ = lane_of(True)
+    with pytest.raises(Misuse, match="ack 0 waits here already"):
+        lane.enqueue(Ack(0, FINISHED))
+    assert lane.waiting == (0,)
+    lane.pop(1)
+    lane.enqueue(Ack(0, FINISHED))
+    assert lane.waiting == (0,)
+
+
+def test_an_identity_is_an_int_or_a_str() -> None:
+    lane = Lane("write", "prefix")
+    with pytest.raises(Misuse, match="an int or a str"):
+        lane.enqueue(Ack([1], FINISHED))  # type: ignore[arg-type]
+    assert lane.waiting == ()
+
+
+def test_a_lane_of_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(Misuse, match="of kind aligned or prefix or size"):
+        Lane("write", "newest")  # type: ignore[arg-type]
+
+
+def test_waiting_for_acks_ends_when_they_have_finished_and_synchronizes_each() -> None:
+    lane, events = lane_of(True, True, False)
+    assert lane.wait_for(2, seconds=0.0) == 2
+    assert [event.synchronized for event in events] == [True, True, False]
+
+
+def test_waiting_for_an_ack_ends_at_the_deadline_and_names_it() -> None:
+    lane, _ = lane_of(True, False)
+    with pytest.raises(StepTimeout, match=r"lane 'write': waited 0\.01 s for ack 1 to finish on this rank"):
+        lane.wait_for(None, seconds=0.01)
+    with pytest.raises(StepTimeout, match=r"waited 0 s for ack 3 to be enqueued"):
+        lane_of(True, True)[0].wait_for(3, seconds=0.0)
+
+
+def digests(*identities: int | str, pops: int, kind: LaneKind) -> tuple[int, int]:
+    """What a lane lets others compare after it was filled, and after pops."""
+    lane = Lane("write", kind)
+    for identity in identities:
+        lane.enqueue(Ack(identity, FINISHED))
+    filled = lane.digest(lane.popped_digest)
+    lane.pop(pops)
+    return filled, lane.digest(lane.popped_digest)
+
+
+@pytest.mark.parametrize("kind", ["prefix", "size"])
+def test_the_digest_of_a_lane_filled_at_any_time_speaks_of_popped_acks_only(kind: LaneKind) -> None:
+    assert digests("a", "b", pops=1, kind=kind) == digests("a", "c", "d", pops=1, kind=kind)
+    assert digests("a", "b", pops=2, kind=kind)[1] != digests("b", "a", pops=2, kind=kind)[1]
+
+
+def test_the_digest_of_an_aligned_lane_tells_acks_apart_before_any_is_popped() -> None:
+    assert digests("a", "b", pops=0, kind="aligned")[0] != digests("b", "a", pops=0, kind="aligned")[0]
+    assert digests("a", pops=0, kind="aligned")[0] != digests("a", "b", pops=0, kind="aligned")[0]
+
+
+def test_the_digest_of_an_aligned_lane_survives_pops_and_tells_them_apart() -> None:
+    assert digests("a", "b", pops=1, kind="aligned") == digests("a", "b", pops=1, kind="aligned")
+    assert digests("a", "b", pops=1, kind="aligned")[1] != digests("a", "b", pops=2, kind="aligned")[1]
+
+
+def test_identities_of_another_type_have_another_digest() -> None:
+    assert digests(1, pops=1, kind="size") != digests("1", pops=1, kind="size")
+
+
+def test_a_cleared_lane_is_as_new() -> None:
+    lane, _ = lane_of(True, True, kind="aligned")
+    lane.pop(1)
+    lane.clear()
+    assert (lane.waiting, lane.popped_count) == ((), 0)
+    assert lane.digest(lane.popped_digest) == Lane("write", "aligned").digest(0)

@@ -1,0 +1,61 @@
+"""Instances made and closed again and again leave no descriptor, no thread and no memory behind."""
+
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from torch._C._distributed_c10d import HashStore
+
+from rankproof.impl.acks import FINISHED, Ack
+from rankproof.impl.opening import open_ack_sync
+from rankproof.impl.plan import Topology, plan_for
+from rankproof.impl.sync import AckSync
+
+CYCLES = 200
+WARM = 20
+"""Cycles after which libraries have made what they keep for good."""
+
+MEBIBYTE = 1 << 20
+
+
+def held() -> tuple[int, int, int]:
+    """Descriptors, threads, and bytes of memory that this process holds."""
+    gc.collect()
+    status = Path("/proc/self/status").read_text()
+    resident = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    memory = int(resident.split()[1]) * 1024
+    return len(list(Path("/proc/self/fd").iterdir())), len(list(Path("/proc/self/task").iterdir())), memory
+
+
+def cycle(pool: ThreadPoolExecutor, broken: bool) -> None:
+    """One life of a group of two ranks: opened, used, and closed; or broken by a transfer that throws."""
+    store, plan = HashStore(), plan_for(Topology(tp=2), environment={})
+    opening = [pool.submit(open_ack_sync, rank, plan, store, {"write": "aligned"}, 5.0) for rank in range(2)]
+    ranks: list[AckSync] = [each.result() for each in opening]
+    for rank in ranks:
+        rank.enqueue("write", Ack("a", FINISHED))
+    for _ in range(2):
+        for stepping in [pool.submit(rank.step) for rank in ranks]:
+            stepping.result()
+    if broken:
+        ranks[0].enqueue("write", Ack("b", object()))  # type: ignore[arg-type]
+    last = [pool.submit(rank.step if broken else rank.close) for rank in ranks]
+    failed = [each.exception() is not None for each in last]
+    assert failed[0] == broken
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_two_hundred_lives_leave_nothing_behind(broken: bool) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(WARM):
+            cycle(pool, broken)
+        descriptors, threads, memory = held()
+        for _ in range(CYCLES):
+            cycle(pool, broken)
+        now = held()
+    assert now[0] <= descriptors + 2
+    assert now[1] <= threads + 2
+    assert now[2] <= memory + 16 * MEBIBYTE
+    assert threading.active_count() < 10

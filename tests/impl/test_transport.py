@@ -1,0 +1,169 @@
+"""Gloo as a transport, with both ranks of a group in one process, and the making of such a group."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+import torch.distributed as dist
+from torch._C._distributed_c10d import FileStore, HashStore, PrefixStore, ProcessGroupGloo, Store
+
+from rankproof.impl import group as group_module
+from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
+from rankproof.impl.group import gloo_group
+from rankproof.impl.transport import GlooTransport
+from rankproof.model.errors import BadInput
+
+
+def together(store: Store, timeout: float) -> list[ProcessGroupGloo]:
+    """Two ranks that make a group at the same time, each in a thread of its own."""
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(gloo_group, rank, 2, store, timeout) for rank in range(2)]
+        return [future.result() for future in futures]
+
+
+@pytest.fixture
+def pair() -> Iterator[list[GlooTransport]]:
+    transports = [GlooTransport(group) for group in together(HashStore(), 0.5)]
+    yield transports
+    for transport in transports:
+        transport.close()
+
+
+def test_the_agreed_vector_is_the_minimum_word_by_word(pair: list[GlooTransport]) -> None:
+    for number, (mine, yours) in enumerate([((3, ~3, 0), (5, ~5, 2)), ((7, ~7, 1), (7, ~7, 0))], start=1):
+        pair[0].offer(number, mine)
+        pair[1].offer(number, yours)
+        assert pair[0].agreed(number) == pair[1].agreed(number) == tuple(map(min, mine, yours))
+
+
+def test_two_rounds_in_flight_are_told_apart_by_their_number(pair: list[GlooTransport]) -> None:
+    for transport in pair:
+        transport.offer(1, (10,))
+        transport.offer(2, (20,))
+    assert [pair[0].agreed(1), pair[0].agreed(2)] == [pair[1].agreed(1), pair[1].agreed(2)] == [(10,), (20,)]
+
+
+def test_a_round_out_of_turn_is_refused_and_changes_nothing(pair: list[GlooTransport]) -> None:
+    for transport in pair:
+        with pytest.raises(Misuse, match="round 2 offered out of turn; the next is round 1"):
+            transport.offer(2, (1,))
+        with pytest.raises(Misuse, match="round 1 is not the one to wait for: none is"):
+            transport.agreed(1)
+        transport.offer(1, (1,))
+        with pytest.raises(Misuse, match="round 2 is not the one to wait for: the oldest in flight is round 1"):
+            transport.agreed(2)
+    assert pair[0].agreed(1) == pair[1].agreed(1) == (1,)
+
+
+def test_a_vector_with_a_fraction_is_refused(pair: list[GlooTransport]) -> None:
+    with pytest.raises(Misuse, match="whole numbers"):
+        pair[0].offer(1, (1.5,))  # type: ignore[arg-type]
+    pair[0].offer(1, (1,))
+    pair[1].offer(1, (2,))
+    assert pair[0].agreed(1) == pair[1].agreed(1) == (1,)
+
+
+def test_a_wait_ends_at_the_deadline_that_the_group_was_given(pair: list[GlooTransport]) -> None:
+    assert (pair[0].timeout, pair[0].rank, pair[0].world) == (0.5, 0, 2)
+    begun = time.monotonic()
+    pair[0].offer(1, (1,))
+    with pytest.raises(
+        StepTimeout, match=r"round 1: waited for the MIN over 2 ranks, not there within 0\.5 s"
+    ) as caught:
+        pair[0].agreed(1)
+    assert 0.4 < time.monotonic() - begun < 1.5
+    assert caught.value.round == 1
+
+
+def test_a_transport_that_closes_is_lost_to_its_peer_at_once() -> None:
+    first, second = (GlooTransport(group) for group in together(HashStore(), 20.0))
+    second.offer(1, (1,))
+    first.close()
+    begun = time.monotonic()
+    with pytest.raises(PeerLost, match="round 1: waited for the MIN over 2 ranks, and the group was lost"):
+        second.agreed(1)
+    assert time.monotonic() - begun < 10
+    with pytest.raises(Misuse, match="closed"):
+        first.offer(1, (1,))
+    second.close()
+
+
+def test_the_default_group_and_a_group_of_one_are_refused() -> None:
+    dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        assert dist.group.WORLD is not None
+        with pytest.raises(Misuse, match="default group"):
+            GlooTransport(dist.group.WORLD)
+        with pytest.raises(Misuse, match="group of one"):
+            GlooTransport(dist.new_group([0], timeout=timedelta(seconds=5)))
+    finally:
+        dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ("rank", "world", "timeout", "words"),
+    [
+        (0, 1, 1.0, "2 ranks or more"),
+        (2, 2, 1.0, "rank 2 is outside the group; ranks are 0 to 1"),
+        (-1, 2, 1.0, "outside the group"),
+        (0, 2, 0.0, "above 0"),
+        (0, 2, -1.0, "above 0"),
+        (0, 2, float("inf"), "above 0"),
+        (0, 2, float("nan"), "above 0"),
+    ],
+)
+def test_a_group_with_impossible_numbers_is_refused(rank: int, world: int, timeout: float, words: str) -> None:
+    with pytest.raises(Misuse, match=words):
+        gloo_group(rank, world, HashStore(), timeout)
+
+
+@pytest.mark.parametrize("kind", ["hash", "file"])
+def test_ranks_that_do_not_come_are_named_at_the_deadline(kind: str, tmp_path: object) -> None:
+    store = HashStore() if kind == "hash" else FileStore(f"{tmp_path}/store", 3)
+    begun = time.monotonic()
+    with pytest.raises(PeerLost, match=r"rank 1 of 3 waited 0\.3 s to be joined by rank 0 and 2"):
+        gloo_group(1, 3, store, 0.3)
+    assert time.monotonic() - begun < 3
+
+
+def test_a_store_makes_one_group() -> None:
+    store = HashStore()
+    for group in together(store, 5.0):
+        assert group.size() == 2
+    with pytest.raises(Misuse, match="joined a group in this store before"):
+        gloo_group(0, 2, store, 5.0)
+    for group in together(PrefixStore("second", store), 5.0):
+        assert group.size() == 2
+
+
+def test_an_interface_that_is_missing_is_one_line_with_those_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "nosuch0")
+    with pytest.raises(BadInput, match=r"GLOO_SOCKET_IFNAME=nosuch0 .*; set GLOO_SOCKET_IFNAME to one .*lo") as caught:
+        together(HashStore(), 5.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interface_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    assert [group.rank() for group in together(HashStore(), 5.0)] == [0, 1]
+
+
+def without_a_default_device() -> None:
+    raise RuntimeError("the name of the host leads nowhere")
+
+
+def test_ranks_of_one_host_need_only_its_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    monkeypatch.setattr(ProcessGroupGloo, "create_default_device", without_a_default_device)
+    assert [group.rank() for group in together(HashStore(), 5.0)] == [0, 1]
+
+
+def test_ranks_of_several_hosts_do_not_use_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = iter(["here", "there"])
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    monkeypatch.setattr(group_module, "_place", lambda: next(places))
+    monkeypatch.setattr(ProcessGroupGloo, "create_default_device", without_a_default_device)
+    with pytest.raises(BadInput, match=r"cannot use the interface of this host \(the name of the host leads nowhere\)"):
+        together(HashStore(), 5.0)

@@ -1,0 +1,116 @@
+"""The explorer, which remembers moves, sees just what a search sees that remembers nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof.model.explorer import explore
+from rankproof.model.faults import FAULTS
+from rankproof.model.interleaving import Model, successors
+from rankproof.model.memory import Memory
+from rankproof.model.properties import CHECKED, PROPERTIES, Property, Transition
+from rankproof.model.protocol import BLOCKING, GUARDED, PIPELINED, depth
+from rankproof.model.scenario import Scenario
+from rankproof.model.state import State, canonical
+from rankproof.model.verdict import Verdict
+
+PROTOCOLS = {
+    "pipelined": PIPELINED,
+    "blocking": BLOCKING,
+    "depth 2": depth(2),
+    "remaining at depth 2": replace(PIPELINED, lag=2),
+    "reset in flight": replace(PIPELINED, resets="in-flight"),
+    "own": replace(PIPELINED, pops="own"),
+    "guarded": replace(GUARDED, vector="by-layout"),
+}
+SCENARIOS = {
+    "one rank": Scenario(ranks=1, acks=2, evicts=1),
+    "two lanes": Scenario(lanes=("write", "load"), acks=1, ahead=2),
+    "three ranks": Scenario(ranks=3, acks=1, ahead=1),
+    "resets and flushes": Scenario(acks=1, resets=1, flushes=1, ahead=1),
+    "evicts and losses": Scenario(acks=1, evicts=1, losses=1, ahead=1),
+    "aligned": Scenario(acks=1, evicts=1, aligned_enqueue=True, ahead=2),
+    "mishaps": Scenario(acks=1, stalls=1, withdrawals=1, declines=1, throws=1, crashes=1, ahead=1),
+    "layouts and modes": Scenario(acks=1, attaches=1, aligned_attach=False, blocking_ranks=1, ahead=1),
+    "pipeline": Scenario(ranks=3, acks=1, topology="pipeline", ahead=1),
+    "halves": Scenario(ranks=3, acks=1, topology="halves", ahead=1),
+}
+
+
+def search(model: Model, properties: Sequence[Property], most: int) -> tuple[Verdict, int, int, int]:
+    """Verdict, states, transitions and depth, by the model's own actions on the model's own states."""
+    seen = {canonical(model.start)}
+    frontier = list(seen)
+    transitions = level = 0
+    while frontier:
+        found: set[State] = set()
+        for state in frontier:
+            for action, after in successors(model, state):
+                transitions += 1
+                step = Transition(model, state, action, after)
+                if any(each.broken(step) for each in properties):
+                    return Verdict.VIOLATED, len(seen), transitions, level + 1
+                found.add(canonical(after))
+        frontier = list(found - seen)
+        seen.update(frontier)
+        if len(seen) > most:
+            return Verdict.UNDETERMINED, len(seen), transitions, level
+        level += bool(frontier)
+    return Verdict.HOLDS, len(seen), transitions, level
+
+
+def assert_agree(model: Model, properties: Sequence[Property], most: int) -> None:
+    plain = search(model, properties, most)
+    explored = explore(model, properties, limit=most)
+    if plain[0] is Verdict.VIOLATED:  # how much of the last level was seen by then is a matter of order
+        assert (explored.verdict, explored.depth) == (plain[0], plain[3])
+    else:
+        assert (explored.verdict, explored.states, explored.transitions, explored.depth) == plain
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_both_searches_see_the_same_states(protocol: str, scenario: str) -> None:
+    assert_agree(Model(PROTOCOLS[protocol], SCENARIOS[scenario]), CHECKED, most=300)
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if name != "divergent-enqueue"])
+def test_both_searches_find_a_fault_at_the_same_length(name: str) -> None:
+    fault = FAULTS[name]
+    assert_agree(fault.model, [PROPERTIES[fault.breaks[0]]], most=1_500)
+
+
+@given(
+    st.sampled_from([fault.model for fault in FAULTS.values()]),
+    st.lists(st.integers(0, 99), max_size=40),
+)
+def test_what_is_not_touched_is_not_the_first_to_fall(model: Model, picks: list[int]) -> None:
+    state = model.start
+    for pick in picks:
+        steps = [Transition(model, state, action, after) for action, after in successors(model, state)]
+        for step in steps:
+            before, after = step.before.ranks[step.action.rank], step.after.ranks[step.action.rank]
+            for each in CHECKED:
+                assert each.touched(before, after) or each.broken(step) is None
+        chosen = steps[pick % len(steps)]
+        if any(each.broken(chosen) for each in CHECKED):
+            return
+        state = chosen.after
+
+
+def test_a_packed_state_unpacks_to_itself() -> None:
+    model = Model(PIPELINED, Scenario(acks=1, evicts=1, losses=1))
+    memory, state = Memory(model, CHECKED), canonical(model.start)
+    for _ in range(12):
+        assert memory.unpack(memory.pack(state)) == state
+        after = sorted({memory.pack(canonical(after)) for _, after in successors(model, state)})
+        assert sorted(set(memory.successors(memory.pack(state)))) == after
+        state = memory.unpack(after[-1])
+
+
+def test_both_searches_see_the_same_states_where_halves_agree_on_their_own() -> None:
+    model = Model(PIPELINED, Scenario(acks=1, topology="halves", ahead=2))
+    assert_agree(model, [PROPERTIES["same-pops"]], most=3_000)

@@ -1,0 +1,199 @@
+"""A fault is refuted only where two finders agree, and only on ints."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import z3
+
+from rankproof.model.actions import Action
+from rankproof.model.explorer import explore
+from rankproof.model.faults import FAULTS, Fault
+from rankproof.model.interleaving import Disabled, Model
+from rankproof.model.properties import property_named
+from rankproof.model.protocol import PIPELINED, Phase, depth
+from rankproof.model.scenario import Scenario
+from rankproof.model.schedule import Schedule, run
+from rankproof.model.verdict import Verdict
+from rankproof.proofs import refute as refute_module
+from rankproof.proofs.bounded import Found, search, supports
+from rankproof.proofs.refute import Refutation, concrete, refute
+from rankproof.proofs.symbolic import Unrolling, blocks
+
+SEARCHED = [name for name, fault in FAULTS.items() if supports(fault.model, fault.breaks[0]) is None]
+"""The faults that the solver has a reading of."""
+
+
+@cache
+def refutation(name: str) -> Refutation:
+    return refute(FAULTS[name])
+
+
+def replayed(model: Model, actions: tuple[Action, ...]) -> list[tuple[int, str]]:
+    result = run(Schedule(model, actions))
+    assert result.stopped is None
+    return [(each.index, each.property) for each in result.violations]
+
+
+def test_the_solver_has_a_reading_of_the_first_eight_faults() -> None:
+    assert set(SEARCHED) >= {
+        "count-before-pop",
+        "pop-own-count",
+        "max-instead-of-min",
+        "use-before-wait",
+        "skip-when-empty",
+        "reset-without-drain",
+        "evict-in-flight",
+        "divergent-enqueue",
+    }
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_explorer_and_solver_agree_on_the_shortest_schedule(name: str) -> None:
+    found = refutation(name)
+    assert found.verdict is Verdict.VIOLATED, found.note
+    assert found.note == ""
+    assert found.solved is not None
+    assert found.schedule is not None
+    assert found.solved.length == found.explored.depth == len(found.schedule.actions)
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_the_solvers_schedule_breaks_the_property_on_ints_with_its_last_action(name: str) -> None:
+    solved = refutation(name).solved
+    assert solved is not None
+    actions = concrete(FAULTS[name].model, solved)
+    assert not isinstance(actions, Disabled)
+    fell = [index for index, broken in replayed(FAULTS[name].model, actions) if broken == FAULTS[name].breaks[0]]
+    assert fell == [len(actions) - 1]
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_a_refutation_names_the_obligations_that_the_fault_breaks(name: str) -> None:
+    assert refutation(name).obligations
+
+
+@pytest.mark.parametrize("name", ["use-before-wait", "skip-when-empty", "max-instead-of-min"])
+def test_no_schedule_is_shorter_than_the_shortest(name: str) -> None:
+    fault, length = FAULTS[name], refutation(name).explored.depth
+    assert search(fault.model, fault.breaks[0], length - 1) == Found(Verdict.HOLDS, length - 1)
+
+
+@pytest.mark.parametrize("name", ["use-before-wait", "skip-when-empty"])
+def test_a_generous_bound_gives_the_same_length(name: str) -> None:
+    fault, length = FAULTS[name], refutation(name).explored.depth
+    assert search(fault.model, fault.breaks[0], length + 4).length == length
+
+
+@pytest.mark.parametrize("property_name", ["finished-before-pop", "same-pops", "matched-collectives"])
+def test_the_right_protocol_breaks_nothing_within_the_bound(property_name: str) -> None:
+    model = Model(PIPELINED, Scenario(acks=1))
+    assert search(model, property_name, 12).verdict is Verdict.HOLDS
+
+
+# What the two finders are to agree on in more worlds than those of the catalogue: three ranks, two acks, other choices.
+ODD = {
+    "three ranks pop their own counts": (
+        Model(replace(PIPELINED, pops="own"), Scenario(ranks=3, acks=1)),
+        "finished-before-pop",
+    ),
+    "blocking ranks agree on the largest count": (
+        Model(replace(PIPELINED, lag=0, reduces="max"), Scenario(acks=1)),
+        "finished-before-pop",
+    ),
+    "three ranks skip an empty round": (
+        Model(replace(PIPELINED, issues="when-nonempty"), Scenario(ranks=3, acks=1)),
+        "matched-collectives",
+    ),
+    "cumulative counts, read too soon": (
+        Model(replace(PIPELINED, offers="cumulative", reads="before-wait"), Scenario(acks=2)),
+        "finished-before-pop",
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "property_name"), ODD.values(), ids=ODD)
+def test_explorer_and_solver_agree_outside_the_catalogue(model: Model, property_name: str) -> None:
+    explored = explore(model, [property_named(property_name)])
+    assert explored.broken is not None
+    solved = search(model, property_name, explored.depth)
+    assert (solved.verdict, solved.length) == (Verdict.VIOLATED, explored.depth)
+
+
+@pytest.mark.parametrize(
+    ("model", "property_name", "reason"),
+    [
+        (Model(PIPELINED), "exact-delay", "not written for the solver"),
+        (Model(PIPELINED, Scenario(lanes=("write", "load"))), "same-pops", "one lane"),
+        (Model(depth(2)), "same-pops", "one round in flight"),
+        (Model(PIPELINED, Scenario(flushes=1)), "same-pops", "no flushes=1"),
+        (Model(replace(PIPELINED, issues="twice-when-nonempty")), "same-pops", "no issues=twice-when-nonempty"),
+        (FAULTS["kept-buffer"].model, "finished-before-pop", "no buffers=kept"),
+        (Model(PIPELINED, Scenario(resets=1, evicts=1)), "same-pops", "one reset or eviction"),
+        (Model(PIPELINED, Scenario(aligned_enqueue=True)), "same-pops", "no aligned_enqueue=True"),
+    ],
+)
+def test_the_search_refuses_what_it_has_no_reading_of(model: Model, property_name: str, reason: str) -> None:
+    assert reason in (supports(model, property_name) or "")
+    with pytest.raises(ValueError, match=reason):
+        search(model, property_name, 5)
+
+
+def test_a_solver_that_gives_up_on_a_search_leaves_it_undetermined() -> None:
+    fault = FAULTS["divergent-enqueue"]
+    assert search(fault.model, fault.breaks[0], 17, timeout_s=0.001).verdict is Verdict.UNDETERMINED
+
+
+def refuted_with(monkeypatch: pytest.MonkeyPatch, fault: Fault, claim: Found) -> Refutation:
+    """The refutation of a fault where the solver claims what it is told to claim."""
+    monkeypatch.setattr(refute_module, "search", lambda model, property_name, bound: claim)
+    return refute(fault)
+
+
+def test_a_schedule_of_the_solver_that_cannot_be_replayed_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = Found(Verdict.VIOLATED, 7, (("issue", 0), *((Phase.WAIT, 0),) * 6))
+    found = refuted_with(monkeypatch, FAULTS["use-before-wait"], claim)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert "cannot be replayed" in found.note
+
+
+def test_a_schedule_of_the_solver_that_breaks_nothing_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = Found(Verdict.VIOLATED, 7, (("enqueue", 0), ("enqueue", 1), ("finish", 0), ("finish", 1), *_one_step()[:3]))
+    found = refuted_with(monkeypatch, FAULTS["use-before-wait"], claim)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert "does not break the property" in found.note
+
+
+def test_a_solver_that_finds_another_length_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = refuted_with(monkeypatch, FAULTS["use-before-wait"], Found(Verdict.VIOLATED, 6, ()))
+    assert found.verdict is Verdict.UNDETERMINED
+    assert "7 actions to the explorer, 6 to the solver" in found.note
+
+
+def test_a_solver_that_finds_nothing_where_the_explorer_does_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = refuted_with(monkeypatch, FAULTS["use-before-wait"], Found(Verdict.HOLDS, 7))
+    assert found.verdict is Verdict.UNDETERMINED
+    assert found.note == "the explorer says violated, the solver holds"
+
+
+def test_a_solver_that_gives_up_makes_the_refutation_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = refuted_with(monkeypatch, FAULTS["use-before-wait"], Found(Verdict.UNDETERMINED, 0))
+    assert found.verdict is Verdict.UNDETERMINED
+
+
+def _one_step() -> tuple[tuple[str, int], ...]:
+    return tuple((phase, 0) for phase in FAULTS["use-before-wait"].protocol.phases)
+
+
+def test_what_a_rank_does_alone_stands_together() -> None:
+    wait, pop, count, issue = Phase.WAIT, Phase.POP, Phase.COUNT, Phase.ISSUE
+    assert blocks(PIPELINED.phases) == [(wait, pop), (count, issue)]
+    assert blocks(FAULTS["count-before-pop"].protocol.phases) == [(wait, count), (pop, issue)]
+    assert blocks(FAULTS["use-before-wait"].protocol.phases) == [(pop,), (wait, count, issue)]
+
+
+def test_the_order_that_is_searched_leaves_no_length_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = FAULTS["skip-when-empty"]
+    ordered = search(fault.model, fault.breaks[0], 12)
+    monkeypatch.setattr(Unrolling, "in_order", lambda *_: iter([z3.BoolVal(True)]))
+    assert search(fault.model, fault.breaks[0], 12).length == ordered.length

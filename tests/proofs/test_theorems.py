@@ -1,0 +1,242 @@
+"""Every obligation holds, says something, and can be broken: the registry of what is proved."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from rankproof.model.faults import FAULTS
+from rankproof.model.properties import PROPERTIES
+from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
+from rankproof.model.verdict import Verdict
+from rankproof.proofs import broken
+from rankproof.proofs import prove as prove_module
+from rankproof.proofs.any_depth import ANY_DEPTH
+from rankproof.proofs.broken import choices_read
+from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.interleaved import INTERLEAVED
+from rankproof.proofs.lifecycle import LIFECYCLE
+from rankproof.proofs.lockstep import LOCKSTEP
+from rankproof.proofs.obligation import ASSUMPTIONS, Goals, Hypotheses, Obligation
+from rankproof.proofs.prove import decide, judge, prove
+from rankproof.proofs.question import refutation_text
+from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers
+from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS, OF_THE_PROTOCOL
+
+# Ranks that move alone are proved at any depth at once; what is in lockstep has a depth that is a number.
+OTHERS = {"blocking": BLOCKING, "depth 2": depth(2), "depth 3": depth(3), "depth 4": depth(4)}
+CASES = [
+    pytest.param(each, protocol, id=f"{each.name} {name}")
+    for name, protocol in OTHERS.items()
+    for each in (OBLIGATIONS if name == "blocking" else (*LOCKSTEP, *LIFECYCLE))
+    if each.applies(protocol)
+]
+FIRST_EIGHT = [
+    *("count-before-pop", "pop-own-count", "max-instead-of-min", "use-before-wait"),
+    *("skip-when-empty", "reset-without-drain", "evict-in-flight", "divergent-enqueue"),
+]
+BY_NAME = {each.name: each for each in OBLIGATIONS}
+
+
+broken_by = cache(broken.broken_by)
+
+
+def fails_without(each: Obligation, hypothesis: str) -> bool:
+    """Whether z3 finds a state in which the obligation fails, once a hypothesis may not be used."""
+    return z3_answers(refutation_text(each, PIPELINED, without=(hypothesis,))) is Answer.SAT
+
+
+def obligation(state: Any, **changes: Any) -> Obligation:
+    return Obligation("made/up", "made", "is made up for this test", (), state, **changes)
+
+
+@pytest.mark.parametrize("each", OBLIGATIONS, ids=lambda each: each.name)
+def test_an_obligation_holds_for_every_number_of_ranks_in_both_solvers(each: Obligation) -> None:
+    """From the same text; that its hypotheses have a model is part of the verdict."""
+    assert judge(each, PIPELINED, cross_check=True) == (Verdict.HOLDS, "")
+
+
+@pytest.mark.parametrize(("each", "protocol"), CASES)
+def test_an_obligation_holds_for_blocking_and_for_watermarks(each: Obligation, protocol: Protocol) -> None:
+    assert judge(each, protocol) == (Verdict.HOLDS, "")
+
+
+def test_remainders_are_wrong_from_two_rounds_in_flight() -> None:
+    broken = {each.name for each in LOCKSTEP if decide(each, replace(PIPELINED, lag=2)) is Verdict.VIOLATED}
+    assert broken == {"round-invariant/step", "exact-delay/step", "bounded-lag/step"}
+
+
+@pytest.mark.parametrize("name", FIRST_EIGHT)
+def test_both_solvers_refute_what_a_fault_breaks(name: str) -> None:
+    fault = FAULTS[name]
+    without = (fault.drops,) if fault.drops else ()
+    for broken_one in broken_by(fault):
+        text = refutation_text(BY_NAME[broken_one], fault.protocol, without=without)
+        assert z3_answers(text) is cvc5_answers(text) is Answer.SAT
+
+
+@pytest.mark.parametrize("name", FIRST_EIGHT)
+def test_each_of_the_first_eight_faults_breaks_an_obligation(name: str) -> None:
+    assert broken_by(FAULTS[name])
+
+
+def test_a_fault_that_breaks_no_obligation_is_one_that_they_do_not_read() -> None:
+    """Such a fault is about what the terms do not have, and is left to the explorer: deadlines, layouts, throws."""
+    read = frozenset[str]().union(*(choices_read(each) for each in OF_THE_PROTOCOL))
+    needed = {name for each in OF_THE_PROTOCOL for name in each.needs}
+    untouched = {
+        name
+        for name, fault in FAULTS.items()
+        if fault.drops not in needed
+        and all(getattr(fault.protocol, field) == getattr(PIPELINED, field) for field in read)
+    }
+    # A helper that issues a round of its own does so between two steps, where the obligations have no action.
+    assert {name for name, fault in FAULTS.items() if not broken_by(fault)} == untouched | {"second-round-on-own-event"}
+
+
+def test_the_choices_that_an_obligation_reads_are_noted() -> None:
+    assert "counts" in choices_read(BY_NAME["round-invariant/step"])
+    assert "resets" in choices_read(BY_NAME["clean-lifecycle/reset"])
+    assert choices_read(BY_NAME["matched-collectives/step"]) == {"issues", "offers"}
+
+
+# Those at any depth are the same obligations of another protocol; that each of their conjuncts counts is tested below.
+@pytest.mark.parametrize("each", [each for each in OBLIGATIONS if each not in ANY_DEPTH], ids=lambda each: each.name)
+def test_an_obligation_can_be_broken(each: Obligation) -> None:
+    """By a fault; else by taking one of its hypotheses away; else a false claim stands beside it."""
+    if any(each.name in broken_by(fault) for fault in FAULTS.values()):
+        return
+    hypotheses, _ = each.state(EveryRank(), PIPELINED)
+    if any(fails_without(each, name) for name in hypotheses):
+        return
+    assert (each.name, TWINS[each.name]) == ("named-divergence/words", "false/negated-words")
+
+
+TWINS = {"named-divergence/words": "false/negated-words"}
+"""For an obligation without hypotheses, which is also true of a MAX, the false claim that differs in one sign."""
+
+
+@pytest.mark.parametrize("name", ["round-invariant", "interleaving-invariant", "finished-before-pop", "same-pops"])
+def test_what_stands_on_the_protocol_is_broken_by_a_fault(name: str) -> None:
+    proved = {each.name for each in OBLIGATIONS if each.property == name}
+    assert [fault for fault in FAULTS.values() if proved & set(broken_by(fault))]
+
+
+@pytest.mark.parametrize("claim", FALSE_CLAIMS, ids=lambda claim: claim.name)
+def test_a_false_claim_is_refuted_by_both_solvers(claim: Obligation) -> None:
+    text = refutation_text(claim, PIPELINED)
+    assert z3_answers(text) is cvc5_answers(text) is Answer.SAT
+
+
+# For each invariant, its conjuncts, and the obligations that rest on it.
+CONJUNCTS = {
+    "lockstep": (("agree", "backed", "counts"), LOCKSTEP),
+    "interleaved": (
+        (
+            *("window", "in-step", "ahead", "ledger", "held"),
+            *("backed", "counted", "rising", "had", "had-now"),
+        ),
+        INTERLEAVED,
+    ),
+    "any depth": (
+        (
+            *("window", "full", "in-step", "ahead", "ledger", "held"),
+            *("backed", "counted", "rising", "had", "had-now"),
+        ),
+        ANY_DEPTH,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("conjunct", "obligations"),
+    [
+        pytest.param(conjunct, obligations, id=f"{name} without {conjunct}")
+        for name, (conjuncts, obligations) in CONJUNCTS.items()
+        for conjunct in conjuncts
+    ],
+)
+def test_no_conjunct_of_an_invariant_can_go(conjunct: str, obligations: tuple[Obligation, ...]) -> None:
+    """Without it, as a hypothesis and as a goal, something can no longer be proved."""
+    assert any(fails_without(each, conjunct) for each in obligations)
+
+
+@pytest.mark.parametrize(("conjuncts", "obligations"), CONJUNCTS.values(), ids=CONJUNCTS)
+def test_those_are_all_the_conjuncts(conjuncts: tuple[str, ...], obligations: tuple[Obligation, ...]) -> None:
+    finish_or_step = next(
+        each for each in obligations if "invariant/finish" in each.name or "invariant/step" in each.name
+    )
+    _, goals = finish_or_step.state(EveryRank(), PIPELINED)
+    assert set(goals) == set(conjuncts)
+
+
+@pytest.mark.parametrize("each", OBLIGATIONS, ids=lambda each: each.name)
+def test_the_assumptions_of_an_obligation_are_the_ones_that_it_names(each: Obligation) -> None:
+    hypotheses, _ = each.state(EveryRank(), PIPELINED)
+    assert sorted(ASSUMPTIONS & set(hypotheses)) == sorted(each.needs)
+
+
+@pytest.mark.parametrize(
+    ("each", "assumption"),
+    [pytest.param(each, name, id=f"{each.name} without {name}") for each in OBLIGATIONS for name in each.needs],
+)
+def test_an_obligation_fails_without_any_assumption_that_it_names(each: Obligation, assumption: str) -> None:
+    assert fails_without(each, assumption)
+
+
+def test_every_obligation_has_a_name_of_its_own_and_a_property_that_is_stated() -> None:
+    assert len(BY_NAME) == len(OBLIGATIONS)
+    lemmas = {"round-invariant", "interleaving-invariant", "commutation"}
+    of_the_engine = {"named-divergence", "contained-failure", "drains-to-empty"}
+    assert {each.property for each in OBLIGATIONS} <= set(PROPERTIES) | lemmas | of_the_engine
+    assert all(each.name.startswith(f"{each.property}/") for each in OBLIGATIONS)
+
+
+def test_every_property_of_the_model_has_an_obligation() -> None:
+    assert set(PROPERTIES) <= {each.property for each in OBLIGATIONS}
+
+
+def test_hypotheses_that_contradict_each_other_prove_nothing() -> None:
+    def state(reading: EveryRank, _protocol: Protocol) -> tuple[Hypotheses, Goals]:
+        number = reading.family("number")
+        hypotheses = {
+            "high": reading.every_rank(lambda rank: 1 <= number(rank)),
+            "low": reading.every_rank(lambda rank: number(rank) <= 0),
+        }
+        return hypotheses, {"goal": reading.every_rank(lambda rank: number(rank) == 7)}
+
+    verdict, note = judge(obligation(state))
+    assert verdict is Verdict.UNDETERMINED
+    assert "contradict" in note
+
+
+def hard(reading: EveryRank, _protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """x * y is not a large prime's multiple in 64 bits: more than a millisecond's work for any solver."""
+    x, y = reading.words("x", 64)(reading.rank("one")), reading.words("y", 64)(reading.rank("one"))
+    return {"factors": reading.both(2 <= x, 2 <= y, x <= 2**31, y <= 2**31)}, {"goal": x * y != 1000000007 * 998244353}
+
+
+def test_a_solver_that_gives_up_leaves_the_verdict_undetermined() -> None:
+    verdict, note = judge(obligation(hard, logic="QF_UFBV"), timeout_s=0.001)
+    assert (verdict, note) == (Verdict.UNDETERMINED, "z3 gave up")
+
+
+def test_a_second_solver_that_gives_up_leaves_the_verdict_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove_module, "cvc5_answers", lambda text, timeout_s: Answer.UNKNOWN)
+    (proof,) = prove(obligations=OBLIGATIONS[:1], cross_check=True)
+    assert (proof.verdict, proof.note) == (Verdict.UNDETERMINED, "cvc5 gave up")
+
+
+def test_two_solvers_that_disagree_leave_the_verdict_undetermined_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove_module, "cvc5_answers", lambda text, timeout_s: Answer.SAT)
+    (proof,) = prove(obligations=OBLIGATIONS[:1], cross_check=True)
+    assert proof.verdict is Verdict.UNDETERMINED
+    assert proof.note == "THE SOLVERS DISAGREE: z3 says unsat, cvc5 says sat"
+
+
+def test_prove_passes_over_what_does_not_apply_and_names_only_the_assumptions_that_it_used() -> None:
+    proofs = {each.obligation: each for each in prove(BLOCKING, without=("same-order",), obligations=LOCKSTEP)}
+    assert "exact-delay/step" not in proofs
+    assert proofs["same-pops/step"].needs == ()
+    assert proofs["same-pops/step"].verdict is Verdict.VIOLATED
