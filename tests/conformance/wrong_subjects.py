@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankproof.conformance.reference import ReferenceSubject
+from rankproof.conformance.reference import ReferenceSubject, on_one_group
 from rankproof.conformance.subject import Observation
 from rankproof.impl.acks import LaneKind
 from rankproof.impl.sync import AckSync, PipelinedAckSync
@@ -93,7 +93,7 @@ def _with(wrong: type[OwnCounts | CountedBeforePop]) -> ReferenceSubject:
     def opened(transport: Transport, lanes: Mapping[str, LaneKind]) -> AckSync:
         return PipelinedAckSync(wrong(transport, len(lanes)), lanes)
 
-    return ReferenceSubject(opened)
+    return ReferenceSubject(on_one_group(opened))
 
 
 def pops_its_own_count() -> ReferenceSubject:
@@ -105,12 +105,12 @@ def counts_before_pop() -> ReferenceSubject:
 
 
 def skips_when_empty() -> ReferenceSubject:
-    return SkipsWhenEmpty(PipelinedAckSync)
+    return SkipsWhenEmpty(on_one_group(PipelinedAckSync))
 
 
 def resets_nothing() -> ReferenceSubject:
-    return ResetsNothing(PipelinedAckSync)
+    return ResetsNothing(on_one_group(PipelinedAckSync))
 
 
 def evicts_nothing() -> ReferenceSubject:
-    return EvictsNothing(PipelinedAckSync)
+    return EvictsNothing(on_one_group(PipelinedAckSync))
