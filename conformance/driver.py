@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from rankproof.conformance.outcome import Ok, Outcome
+from rankproof.conformance.outcome import Died, Ok, Outcome
 from rankproof.conformance.subject import Observation
 from rankproof.model.actions import Action, Enqueue, Evict, Finish, Flush, Lose, Reset
 from rankproof.model.interleaving import Disabled, Model, apply, drain, next_phase, promise
@@ -46,6 +46,13 @@ class Mismatch(AssertionError):
     def __init__(self, text: str, schedule: Schedule) -> None:
         super().__init__(text)
         self.schedule = schedule
+
+
+class HarnessLost(BaseException):
+    """The processes are gone, or could not be made ready, for a reason that says nothing about the subject.
+
+    Not an Exception, so that hypothesis passes it on at once: it is not to be shrunk.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +140,10 @@ class Driver:
     def catch_up(self) -> None:
         """Takes every rank through all that another has gone through, so that no wait is left open."""
         while late := [rank for rank in range(len(self.state.ranks)) if self.state.ahead_of(rank)]:
-            idle = next(rank for rank in late if not self.is_busy(rank))
-            self.give(self.next_due(idle))
+            free = [rank for rank in late if not self.is_busy(rank)]
+            if not free:
+                raise ValueError("every rank that is behind waits for another; this model cannot go on")
+            self.give(self.next_due(free[0]))
 
     def next_due(self, rank: int) -> Command:
         """The next command that takes `rank`, which is behind, through what another has gone through."""
@@ -191,17 +200,22 @@ class Driver:
         for each in CHECKED:
             if says := each.broken(step):
                 self.actions.append(action)
-                raise Mismatch(f"{each.name}: {says}", self.schedule(each.name))
+                text = f"not the subject, but the protocol on this schedule breaks {each.name}: {says}"
+                raise Mismatch(text, self.schedule(each.name))
 
     def _compare(self, rank: int, busy: _Busy) -> None:
         if not busy.name:
             return
         outcome = self._ranks.receive(rank)
+        if outcome == Died(None):
+            raise HarnessLost(f"nobody saw how rank {rank} ended")
         if not isinstance(outcome, Ok):
             raise Mismatch(f"rank {rank}, {busy.name}: the subject {outcome}", self.schedule())
+        if busy.name in ("enqueue", "finish"):
+            return  # they say nothing that could be compared
         expected = self._expected(rank, busy)
         seen = outcome.value
-        if busy.name not in ("enqueue", "finish") and seen != expected:
+        if seen != expected:
             lines = "\n".join(_difference(expected, seen)) if isinstance(seen, Observation) else f"  it gave {seen!r}"
             raise Mismatch(f"rank {rank}, {busy.name}: the subject differs from the model\n{lines}", self.schedule())
         self.compared.append(Compared(rank, busy.name, expected.popped))

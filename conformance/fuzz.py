@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-from rankproof.conformance.driver import Command, Mismatch
+from rankproof.conformance.driver import Command, HarnessLost, Mismatch
 from rankproof.conformance.launcher import Launcher
-from rankproof.conformance.machine import Enough, Findings, HarnessLost, machine_for
+from rankproof.conformance.machine import Enough, Findings, machine_for
 from rankproof.conformance.pool import RankPool
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
@@ -99,10 +99,13 @@ def fuzz(
         machine = hypothesis.seed(seed)(machine_for(model, pool, findings))
         try:
             run_state_machine_as_test(machine, settings=_settings(examples))
-        except (Mismatch, Flaky, Enough):
-            pass  # `findings` has the failure; real processes that fail need not fail twice in the same way
+        except (Mismatch, Enough):
+            pass  # `findings` has the failure
+        except Flaky as error:
+            # Processes that fail need not fail twice in the same way; then `findings` has a failure, and that counts.
+            lost = f"the same schedule did not run twice in the same way: {error}"
         except HarnessLost as error:
-            lost = f"the processes could not be made ready again: {error}"
+            lost = str(error)
     found = findings.failure
     verdict = Verdict.HOLDS if findings.commands and not lost else Verdict.UNDETERMINED
     return Fuzzing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -224,5 +225,6 @@ def _end_supervisor(
         supervisor.wait(2 * _END_WITHIN)
     except subprocess.TimeoutExpired:
         supervisor.kill()
-        supervisor.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # only the kernel can hold a killed process back
+            supervisor.wait(_END_WITHIN)
     shutil.rmtree(directory, ignore_errors=True)  # for a supervisor that was killed

@@ -10,19 +10,12 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from rankproof.conformance.driver import Command, Driver, Mismatch
+from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch
 from rankproof.conformance.pool import RankPool
 from rankproof.model.actions import Enqueue, Evict, Finish
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Model
 from rankproof.model.schedule import Schedule
-
-
-class HarnessLost(BaseException):
-    """The processes could not be made ready for the next example.
-
-    Not an Exception, so that hypothesis passes it on at once: it is no finding about the subject, and not to be shrunk.
-    """
 
 
 class Enough(BaseException):

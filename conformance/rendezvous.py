@@ -51,9 +51,11 @@ def leave() -> None:
 def _choose_interface() -> None:
     names = [name for _, name in socket.if_nameindex()]
     loopback = "lo0" if sys.platform == "darwin" else "lo"
-    chosen = os.environ.get(_INTERFACE)
-    if chosen is None:
-        if loopback in names:
-            os.environ[_INTERFACE] = loopback
-    elif chosen not in names:
-        raise BadInput(f"{_INTERFACE} names the interface {chosen!r}, which is not here; there are: {', '.join(names)}")
+    chosen = [name for name in os.environ.get(_INTERFACE, "").split(",") if name]
+    if not chosen and loopback in names:
+        os.environ[_INTERFACE] = loopback
+    for name in chosen:
+        if name not in names:
+            raise BadInput(
+                f"{_INTERFACE} names the interface {name!r}, which is not here; there are: {', '.join(names)}"
+            )

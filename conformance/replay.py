@@ -11,7 +11,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 
-from rankproof.conformance.driver import Command, Compared, Driver, Mismatch, Step
+from rankproof.conformance.driver import Command, Compared, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.pool import RankPool
 from rankproof.model.actions import OF_PHASE, Count, Enqueue, Evict, Finish, Flush, Issue, Lose, Pop, Reset, Wait
@@ -28,7 +28,8 @@ class RealRun:
 
     compared  the commands whose reply was the model's, in order; at the end every rank was taken as far as the furthest
     left_out  the commands that the right protocol does not allow where the schedule has them, each with the reason
-    failure   what differed from the model, or empty
+    failure   what differed from the model, or why nothing can be said, or empty
+    verdict   undetermined also where nothing was compared, or some command was left out
     """
 
     verdict: Verdict
@@ -44,13 +45,15 @@ def replay(
     """The schedule on as many real processes as it has ranks, each with a subject from "package.module:factory".
 
     `protocol` is what the subject is to do; the schedule's own may have a fault. A wait of the subject is to end within
-    `timeout` seconds. A `launcher` saves the time to start one. Raises BadInput for a schedule without actions or with
-    one that is not done to real ranks, and for a factory that cannot be used.
+    `timeout` seconds. A `launcher` saves the time to start one. Raises BadInput for a schedule without actions, with
+    one that is not done to real ranks, or of several groups or modes, and for a factory that cannot be used.
     """
     if not schedule.actions:
         raise BadInput("the schedule has no actions, so there is nothing to run")
     began = time.monotonic()
     scenario = schedule.model.scenario
+    if scenario.topology != "group" or scenario.blocking_ranks:
+        raise BadInput("the schedule has ranks in several groups or modes; real ranks are in one group, in one mode")
     # What the schedule does is known, so the bound of its exploration need not hold for ranks that catch up.
     model = Model(protocol, replace(scenario, aligned_enqueue=True, ahead=len(schedule.actions) + scenario.ranks))
     left_out: list[str] = []
@@ -69,7 +72,13 @@ def replay(
             driver.catch_up()
         except Mismatch as mismatch:
             failure = str(mismatch)
-    verdict = Verdict.VIOLATED if failure else Verdict.HOLDS if driver.compared else Verdict.UNDETERMINED
+            verdict = Verdict.VIOLATED
+        except HarnessLost as lost:
+            failure = str(lost)
+            verdict = Verdict.UNDETERMINED
+        else:
+            whole = driver.compared and not left_out
+            verdict = Verdict.HOLDS if whole else Verdict.UNDETERMINED
     return RealRun(verdict, tuple(driver.compared), tuple(left_out), failure, time.monotonic() - began)
 
 

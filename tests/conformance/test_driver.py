@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from rankproof.conformance.driver import Driver, Mismatch, Step
+from rankproof.conformance.driver import Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
 from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Lose, Reset
@@ -162,3 +162,18 @@ def test_what_is_possible_is_what_may_be_given() -> None:
     driver, _ = driver_of(flushes=1, resets=1, evicts=1)
     assert all(driver.why_not(command) is None for command in driver.possible())
     assert {type(command) for command in driver.possible()} == {Step, Enqueue, Flush, Reset, Evict}
+
+
+def test_an_end_that_nobody_saw_says_nothing_about_the_subject() -> None:
+    driver, _ = driver_of(Died(None))
+    with pytest.raises(HarnessLost, match="nobody saw how rank 0 ended"):
+        driver.give(Step(0))
+
+
+def test_only_replies_that_say_something_count_as_compared() -> None:
+    driver, _ = driver_of(Ok(), Ok(), seen(left=(0,), in_flight=1))
+    driver.give(Enqueue(0, 0, 0))
+    driver.give(Finish(0, 0, 0))
+    assert driver.compared == []
+    driver.give(Step(0))
+    assert [each.name for each in driver.compared] == ["step"]

@@ -7,7 +7,7 @@ import pytest
 from rankproof.conformance.driver import Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.replay import commands_of, replay
-from rankproof.model.actions import Count, Enqueue, Finish, Issue, Pop, Wait
+from rankproof.model.actions import Count, Crash, Enqueue, Finish, Issue, Pop, Wait
 from rankproof.model.errors import BadInput
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, fault_named
@@ -61,3 +61,21 @@ def test_a_wrong_implementation_is_seen_to_fail_on_the_schedule_of_its_fault(sha
 def test_a_schedule_without_actions_shows_nothing() -> None:
     with pytest.raises(BadInput, match="no actions"):
         replay(Schedule(fault_named("count-before-pop").model, ()), SUBJECT, PIPELINED)
+
+
+@pytest.mark.parametrize("fault", ["agreement-in-halves", "mixed-modes"])
+def test_ranks_in_several_groups_or_modes_are_not_replayed_on_one_group(fault: str) -> None:
+    with pytest.raises(BadInput, match="in one group, in one mode"):
+        replay(Schedule(fault_named(fault).model, (Enqueue(0, 0, 0),)), SUBJECT, PIPELINED)
+
+
+def test_an_action_that_is_not_done_to_real_ranks_is_named_with_its_place() -> None:
+    model = fault_named("no-deadline").model
+    with pytest.raises(BadInput, match=r"actions\[1\]: crash is of the model only"):
+        commands_of(Schedule(model, (Wait(0), Crash(0))))
+
+
+@pytest.mark.processes
+def test_a_schedule_in_which_nothing_is_compared_has_no_verdict(shared_launcher: Launcher) -> None:
+    schedule = Schedule(fault_named("count-before-pop").model, (Enqueue(0, 0, 0), Finish(0, 0, 0)))
+    assert replay(schedule, SUBJECT, PIPELINED, launcher=shared_launcher).verdict is Verdict.UNDETERMINED
