@@ -210,7 +210,9 @@ class Driver:
         if outcome == Died(None):
             raise HarnessLost(f"nobody saw how rank {rank} ended")
         if not isinstance(outcome, Ok):
-            raise Mismatch(f"rank {rank}, {busy.name}: the subject {outcome}", self.schedule())
+            said = outcome.last_words.strip().splitlines()[-1:] if isinstance(outcome, Died) else []
+            words = "".join(f" ({line})" for line in said)
+            raise Mismatch(f"rank {rank}, {busy.name}: the subject {outcome}{words}", self.schedule())
         if busy.name in ("enqueue", "finish"):
             return  # they say nothing that could be compared
         expected = self._expected(rank, busy)

@@ -20,6 +20,7 @@ from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, Reply, c
 from rankproof.model.errors import BadInput
 
 _WORKER = "rankproof.conformance.worker:serve"
+MOST_RANKS = 64
 _SETUP_WITHIN = 120.0  # a fresh interpreter that imports torch or an engine on a busy machine
 _DEATH_WITHIN = 5.0
 
@@ -57,8 +58,8 @@ class RankPool:
         reply_within: float = 30.0,
         launcher: Launcher | None = None,
     ) -> None:
-        if ranks < 1:
-            raise BadInput(f"a pool needs at least 1 rank, not {ranks}")
+        if not 1 <= ranks <= MOST_RANKS:
+            raise BadInput(f"a pool has 1 to {MOST_RANKS} ranks, each a process on this machine, not {ranks}")
         check_factory(factory)
         self._world = ranks
         self._factory = factory

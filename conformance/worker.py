@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
+import io
 import pickle
 import sys
 import traceback
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from rankproof.conformance.channel import Channel
 from rankproof.conformance.outcome import Ok, Raised
-from rankproof.conformance.subject import missing_methods
+from rankproof.conformance.subject import Observation, SubjectConfig, missing_methods
 from rankproof.model.errors import BadInput, unknown_name
 
 Factory = str | Callable[[], object]
@@ -64,17 +66,45 @@ def serve(channel: Channel) -> None:
                     importlib.import_module(_RENDEZVOUS).leave()
                 outcome = Ok()
             else:
-                outcome = Ok(getattr(subject, command.method)(*command.arguments))
+                outcome = _returned(command.method, getattr(subject, command.method)(*command.arguments))
         except Exception as error:
             if not isinstance(error, BadInput):
                 traceback.print_exc()
-            outcome = Raised(type(error).__name__, str(error))
+            outcome = Raised(type(error).__name__, _text(error))
         try:
             channel.send(Reply(command.sequence, outcome))
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            channel.send(Reply(command.sequence, Raised(type(error).__name__, f"{command.method}() returned: {error}")))
         except EOFError:
             return
+
+
+class _Plain(pickle.Unpickler):
+    """Reads values made of Python's own types and of the harness's, and nothing that could run code or be unknown."""
+
+    def find_class(self, module: str, name: str) -> object:
+        if (module, name) == (Observation.__module__, Observation.__qualname__):
+            return Observation
+        if module == "builtins" and name in ("bytearray", "complex", "frozenset", "range", "set", "slice"):
+            return getattr(builtins, name)
+        if module == SubjectConfig.__module__ and name == SubjectConfig.__qualname__:
+            return SubjectConfig
+        raise pickle.UnpicklingError(f"{module}.{name} is not a type that a subject may return")
+
+
+def _returned(method: str, value: object) -> Ok | Raised:
+    """The value as the tool is to see it: an engine's own types would be imported there and decide what they equal."""
+    try:
+        return Ok(_Plain(io.BytesIO(pickle.dumps(value))).load())
+    except Exception as error:
+        return Raised(type(error).__name__, f"{method}() returned {type(value).__name__!r}: {_text(error)}")
+
+
+def _text(error: Exception) -> str:
+    """What an exception says, in characters that every stream can take."""
+    try:
+        said = str(error)
+    except Exception as worse:
+        said = f"(its text raised {type(worse).__name__})"
+    return said.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def factory_name(factory: Factory) -> str:

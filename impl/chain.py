@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch._C._distributed_c10d import ProcessGroupGloo, Work
 
+from rankproof.impl.changes import Change
 from rankproof.impl.errors import Misuse
 from rankproof.impl.frame import StepResult
 from rankproof.impl.guards import Agreement, Offer, instruction
@@ -129,7 +130,22 @@ class ChainTransport:
                 raise gloo_failure(error, sent.round, doing, self._timeout) from error
 
 
-class FollowerAckSync(BlockingAckSync):
+class StageAckSync(BlockingAckSync):
+    """A rank of any stage, of which only the first has a part in the MIN.
+
+    So a change of lanes or mode is refused, as no round can tell that the ranks of every stage ask for it; the stages
+    reset between the same steps, as a rank whose epoch is not that of the first stage raises RankDivergence; and `idle`
+    is that of the first stage.
+    """
+
+    def _ask(self, call: str, change: Change) -> None:
+        raise Misuse(
+            f"{call}() in a pipeline: the stages that follow have no part in the MIN and cannot ask to {change}; close "
+            f"every rank, and open anew with the lanes and the mode that are wanted"
+        )
+
+
+class FollowerAckSync(StageAckSync):
     """A rank of a later stage: it pops what the first stage agreed on, and waits for its own acks before it does.
 
     It has no part in the MIN, and so the first stage does not learn of a difference here before this rank leaves.

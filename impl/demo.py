@@ -101,11 +101,17 @@ class Engine:
                     self.sync.enqueue("backup", Ack(ack.identity, FINISHED))
 
     @property
+    def left(self) -> int:
+        """How many acks still wait in the lanes; that the first stage is idle says nothing of a stage that follows."""
+        return sum(len(self.sync.waiting(lane)) for lane in LANES)
+
+    @property
     def account(self) -> str:
         """What this rank did, in one line; the words in front of the colon must be the same on every rank."""
         popped = ", ".join(f"{count} {lane}" for lane, count in self.popped.items())
         mean = 1e6 * self.waiting_seconds / max(1, self.steps)
-        return f"{self.steps} steps, popped {popped}, record {self.record & (1 << 64) - 1:016x}: {mean:.0f} us a step"
+        record = f"{self.record & (1 << 64) - 1:016x}"
+        return f"{self.steps} steps, popped {popped}, {self.left} left, record {record}: {mean:.0f} us a step"
 
 
 def run(options: argparse.Namespace, store: Store, rank: int, world: int) -> bool:
@@ -123,7 +129,7 @@ def run(options: argparse.Namespace, store: Store, rank: int, world: int) -> boo
         for peer, account in enumerate(accounts):
             say(f"rank {peer}: {account} in step()")
         verdict = "the same acks in the same order" if same else "DIFFERENT ACKS"
-        say(f"{world} ranks popped {verdict}; {engine.enqueued} were enqueued, none is left")
+        say(f"{world} ranks popped {verdict}; {engine.enqueued} were enqueued, {engine.left} are left")
     exchange(store, "done", rank, world, "", options.deadline)  # the store may live in the first rank
     return same
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 
 class SyncError(Exception):
     """Any error of the implementation; its text is one line.
@@ -23,6 +26,12 @@ class SyncError(Exception):
         known = f"; {'; '.join(self.peers)}" if self.peers else ""
         return f"{text} [{self.state}]{known}" if self.state else text
 
+    def again(self, call: str) -> Self:
+        """The same error with all that it carries, for a later call on the object that it broke."""
+        later = copy(self)
+        later.args = (f"{call}() on a broken object; the first cause: {self.args[0]}",)
+        return later
+
 
 class Misuse(SyncError, ValueError):
     """A call that cannot be served as it stands; nothing was changed by it."""
@@ -38,6 +47,8 @@ class StepTimeout(SyncError, TimeoutError):
 
 class RankDivergence(SyncError):
     """The ranks are not running the same protocol on the same acks; every rank raises it in the same round.
+
+    Ranks that open with other plans or lanes raise it outside a round, before any group is made.
 
     word             the guard word in which they differ, or the lane whose count no MIN gives
     lowest, highest  the values of that word over ranks, and `own` this rank's; a digest is a number of 64 bits

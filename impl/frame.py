@@ -53,8 +53,7 @@ class Frame:
     def admit(self, call: str) -> None:
         """Raises the first cause for a broken object, and Misuse for a closed one."""
         if self._first_cause is not None:
-            cause = self._first_cause
-            raise type(cause)(f"{call}() on a broken object; the first cause: {cause}", cause.round) from cause
+            raise self._first_cause.again(call) from self._first_cause
         if self.closed:
             raise Misuse(f"{call}() after close()")
 

@@ -22,6 +22,9 @@ from typing import NamedTuple
 
 from rankproof.impl.errors import RankDivergence
 
+VOID_LIMIT = 256
+"""Rounds in a row that ranks in different epochs may make void; a rank that has not followed by then never will."""
+
 GUARDS = ("request", "round", "mode", "layout", "step", "epoch")
 """The words in front of the digests."""
 
@@ -72,16 +75,21 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What came out of a round; the same on every rank.
+    """What came out of a round; the same on every rank but for its own epoch.
 
-    void     ranks were in different epochs, so that the counts are of different lanes and say nothing
+    epochs   the generation of the lanes, over ranks
     request  the change that all ranks ask for, or 0 while some do not
     """
 
     counts: tuple[int, ...]
     idle: bool
-    void: bool
+    epochs: Spread
     request: int
+
+    @property
+    def void(self) -> bool:
+        """Whether ranks were in different epochs, so that the counts are of different lanes and say nothing."""
+        return self.epochs.lowest != self.epochs.highest
 
 
 def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
@@ -114,17 +122,17 @@ def instruction(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Ag
     idle = vector[len(lanes)] == 1
     guards = tuple(vector[len(lanes) + 1 :])
     if guards == offer.guards():  # every rank holds the same words; what follows is for the rare case that not
-        return Agreement(counts, idle, void=False, request=offer.request)
+        return Agreement(counts, idle, Spread(offer.epoch, offer.epoch, offer.epoch), offer.request)
     spread = _spread(lanes, offer, guards)
     for name in ("round", "mode", "layout", "step"):
         require_same(offer.round, name, spread[name])
     request = spread["request"].lowest
     if request:
         require_same(offer.round, "request", spread["request"])
-    void = spread["epoch"].lowest != spread["epoch"].highest
-    for name in () if void else ("epoch", *map(_digest_of, lanes)):
+    agreed = Agreement(counts, idle, spread["epoch"], request)
+    for name in () if agreed.void else ("epoch", *map(_digest_of, lanes)):
         require_same(offer.round, name, spread[name])
-    return Agreement(counts, idle, void, request)
+    return agreed
 
 
 def _spread(lanes: Sequence[str], offer: Offer, guards: Sequence[int]) -> dict[str, Spread]:
@@ -149,6 +157,19 @@ def require_same(round_number: int, name: str, spread: Spread) -> None:
             round_number,
             name,
             *spread,
+        )
+
+
+def require_epochs_to_meet(round_number: int, voids: int, epochs: Spread) -> None:
+    """Raises RankDivergence where more than VOID_LIMIT rounds in a row, `voids` of them, found ranks in two epochs."""
+    if voids > VOID_LIMIT:
+        lowest, highest, own = epochs
+        raise RankDivergence(
+            f"round {round_number}: ranks have been in different epochs for {voids} rounds, now {lowest} to {highest}, "
+            f"this rank in {own}: some rank was not reset with the others",
+            round_number,
+            "epoch",
+            *epochs,
         )
 
 

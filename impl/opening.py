@@ -8,10 +8,12 @@ from torch._C._distributed_c10d import PrefixStore, Store
 
 from rankproof.impl.acks import LaneKind
 from rankproof.impl.board import Board
-from rankproof.impl.chain import ChainTransport, FollowerAckSync
+from rankproof.impl.chain import ChainTransport, FollowerAckSync, StageAckSync
+from rankproof.impl.digests import word_of
 from rankproof.impl.errors import RankDivergence
 from rankproof.impl.grid import GridTransport
 from rankproof.impl.group import check_deadline, exchange, gloo_group
+from rankproof.impl.lanes import Lanes
 from rankproof.impl.plan import Place, Plan
 from rankproof.impl.sync import AckSync
 from rankproof.impl.transport import GlooTransport, Transport
@@ -25,16 +27,19 @@ def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneK
     lanes    the kind of each lane, in the same order on every rank
     timeout  seconds: the one deadline, for each wait here and later
 
-    Raises Misuse for impossible numbers, RankDivergence where ranks are laid out differently, PeerLost naming the ranks
-    that did not come in time, and BadInput for an interface that gloo cannot use.
+    Raises Misuse for impossible numbers or lanes, RankDivergence where ranks have other plans or lanes, PeerLost naming
+    the ranks that did not come in time, and BadInput for an interface that gloo cannot use.
     """
     place = plan.topology.place(rank)
     check_deadline(timeout)
-    _compare_topologies(rank, plan, store, timeout)
+    Lanes(lanes, plan.cumulative)  # refuses what cannot be before another rank is waited for
+    _compare_layouts(rank, plan, store, lanes, timeout)
     transport = _transport(rank, place, plan, store, timeout)
     board = Board(store, rank, plan.topology.world)
     if place.pp > 0:
         return FollowerAckSync(transport, lanes, board=board, plan=str(plan))
+    if plan.path == "chain":
+        return StageAckSync(transport, lanes, board=board, plan=str(plan))
     return AckSync(transport, lanes, plan.lag, cumulative=plan.cumulative, board=board, plan=str(plan))
 
 
@@ -59,8 +64,15 @@ def _transport(rank: int, place: Place, plan: Plan, store: Store, timeout: float
     return ChainTransport(column, beside, rank, shape.world)
 
 
-def _compare_topologies(rank: int, plan: Plan, store: Store, timeout: float) -> None:
-    """Before any group is made, since ranks that are laid out differently would wait for different groups."""
-    for peer, theirs in enumerate(exchange(store, "plan", rank, plan.topology.world, str(plan), timeout)):
-        if theirs != str(plan):
-            raise RankDivergence(f"rank {peer} is laid out as {theirs}, and this rank {rank} as {plan}", word="plan")
+def _compare_layouts(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float) -> None:
+    """Before any group is made: other plans would wait for other groups, and other lanes make vectors of other lengths.
+
+    Guard words could not tell: gloo aborts the process of a rank that is sent a vector of another length.
+    """
+    mine = f"{plan}, lanes {dict(lanes)}"
+    layouts = exchange(store, "layout", rank, plan.topology.world, mine, timeout)
+    words = [word_of(layout) for layout in layouts]
+    for peer, theirs in enumerate(layouts):
+        if theirs != mine:
+            text = f"rank {peer} is laid out as {theirs}, and this rank {rank} as {mine}"
+            raise RankDivergence(text, None, "layout", min(words), max(words), words[rank])

@@ -30,16 +30,13 @@ from rankproof.impl.acks import Ack, Identity, LaneKind
 from rankproof.impl.board import Board
 from rankproof.impl.changes import Agenda, Change, attaching, detaching
 from rankproof.impl.digests import word_of
-from rankproof.impl.errors import Misuse, RankDivergence
+from rankproof.impl.errors import Misuse
 from rankproof.impl.frame import Frame, StepResult
-from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, agreement, mode_name
+from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, agreement, mode_name, require_epochs_to_meet
 from rankproof.impl.lanes import Lanes
 from rankproof.impl.transport import Transport
 
 __all__ = ["AckSync", "BlockingAckSync", "PipelinedAckSync", "StepResult"]
-
-VOID_LIMIT = 256
-"""Rounds in a row that ranks in different epochs may make void; a rank that has not followed by then never will."""
 
 
 class AckSync:
@@ -106,7 +103,8 @@ class AckSync:
         """Whether all ranks were idle when they issued the round that was last consumed here.
 
         Idle is a rank whose lanes are empty and that asks for no change. Every rank reads the same after the same
-        round, so that where nothing more is to come all may stop after the same step, and then `drain`.
+        round, so that where nothing more is to come all may stop after the same step, and then `drain`. In a pipeline
+        it speaks of the first stage: a rank that follows may still hold acks that the first stage never had.
         """
         return self._idle
 
@@ -142,6 +140,7 @@ class AckSync:
         Raises StepTimeout or PeerLost where the group fails, RankDivergence where ranks do not run the same, StepFailed
         where an event raised, and Misuse for a number that is none.
         """
+        self._frame.admit("step")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 63):
             raise Misuse(f"a step's number is a whole number of 0 or more that fits in 64 bits, not {number!r}")
         with self._frame.call("step") as result:
@@ -161,8 +160,10 @@ class AckSync:
     def reset(self) -> StepResult:
         """Drains, forgets every ack that still waits, and starts the next epoch; returns what the drain popped.
 
-        Ranks need not reset between the same steps: rounds that find them in different epochs pop nothing.
-        Raises as `step` does.
+        Ranks need not reset between the same steps: rounds that find them in different epochs pop nothing. But until
+        all have, none may enqueue: a late reset forgets on that rank alone what the others keep, and lanes then differ.
+        In a pipeline ranks do reset between the same steps; a stage that does not follow the first raises
+        RankDivergence. Raises as `step` does.
         """
         with self._frame.call("reset") as result:
             self._consume(0, result)
@@ -176,6 +177,7 @@ class AckSync:
         Every rank evicts the same lane between the same steps. Raises as `step` does, StepTimeout for an ack that does
         not finish within the transport's deadline, and Misuse for an unknown lane.
         """
+        self._frame.admit("evict")
         chosen = self._lanes[lane]
         with self._frame.call("evict") as result:
             self._consume(0, result)
@@ -186,23 +188,24 @@ class AckSync:
         """Asks for more lanes; they are there when a step says so in `StepResult.changed`, on every rank in the same.
 
         That is before the first round that can be issued after one in which every rank asked for the same, in whatever
-        steps they did. Raises Misuse for a lane that is there, for an unknown kind, and while a change is asked for.
+        steps they did. Raises Misuse for a lane that is there, for an unknown kind, while a change is asked for, and in
+        a pipeline.
         """
         with self._frame.turn("attach"):
-            self._agenda.ask("attach", attaching(lanes, self.lanes))
+            self._ask("attach", attaching(lanes, self.lanes))
 
     def detach(self, *lanes: str) -> None:
         """Asks for lanes to go, as `attach` does for others to come; what still waits in them is handed back then.
 
-        Raises Misuse for an unknown lane, where none would be left, and while a change is asked for.
+        Raises Misuse for an unknown lane, where none would be left, while a change is asked for, and in a pipeline.
         """
         with self._frame.turn("detach"):
-            self._agenda.ask("detach", detaching(lanes, self.lanes))
+            self._ask("detach", detaching(lanes, self.lanes))
 
     def fall_back(self) -> None:
-        """Asks for the blocking mode, as `attach` asks for lanes; raises Misuse while a change is asked for."""
+        """Asks for the blocking mode; raises Misuse while a change is asked for, and in a pipeline, which has it."""
         with self._frame.turn("fall_back"):
-            self._agenda.ask("fall_back", Change(fall_back=True))
+            self._ask("fall_back", Change(fall_back=True))
 
     def close(self) -> StepResult:
         """Drains and lets go of the transport; what the drain popped is returned. Raises as `step` does.
@@ -216,6 +219,10 @@ class AckSync:
             self._frame.leave(f"closed after round {self._issued}")
         return result
 
+    def _ask(self, call: str, change: Change) -> None:
+        """Offers the change from the next round on, until every rank asks for it."""
+        self._agenda.ask(call, change)
+
     def _consume(self, left: int, result: StepResult) -> None:
         """Waits for rounds and pops what they agree on, oldest first, until only so many are in flight."""
         while len(self._in_flight) > left:
@@ -228,7 +235,8 @@ class AckSync:
             if not agreed.void:
                 self._pop(agreed, result)
             self._lanes.consumed(offer.round)
-            self._watch_epochs(offer, agreed)
+            self._voids = self._voids + 1 if agreed.void else 0
+            require_epochs_to_meet(offer.round, self._voids, agreed.epochs)
             result.consumed.append(offer.round)
 
     def _wait(self, offer: Offer) -> Agreement:
@@ -276,16 +284,6 @@ class AckSync:
 
     def _layout_word(self) -> int:
         return word_of(f"{self._plan} {self._transport.world} {list(self.lanes.items())}")
-
-    def _watch_epochs(self, offer: Offer, agreed: Agreement) -> None:
-        self._voids = self._voids + 1 if agreed.void else 0
-        if self._voids > VOID_LIMIT:
-            raise RankDivergence(
-                f"round {offer.round}: ranks have been in different epochs for {self._voids} rounds, this one in epoch "
-                f"{offer.epoch}: some rank was not reset with the others",
-                offer.round,
-                "epoch",
-            )
 
 
 class BlockingAckSync(AckSync):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from rankproof.model import rules
 from rankproof.model.actions import Action, Attach, Count, Evict, Flush, Pop, Reset
 from rankproof.model.draining import left_over
-from rankproof.model.interleaving import apply, differing, next_phase
+from rankproof.model.interleaving import apply, differing, drained_by, next_phase, next_turn
 from rankproof.model.state import LaneState, RankState, State, Vector
 from rankproof.model.system import Disabled, Model
 
@@ -17,15 +18,42 @@ DIGESTS = ("enqueued", "popped", "ready")
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One action that was taken."""
+    """One action that was taken.
+
+    drained  the rank after each wait and each pop of the rounds that the action consumed first; None where that is not
+             known, so that the model is asked for it again
+    """
 
     model: Model
     before: State
     action: Action
     after: State
+    drained: tuple[RankState, ...] | None = None
+
+
+def _in_each_part(check: Callable[[Transition], str | None], step: Transition) -> str | None:
+    """What a check of pops says first: of each pop of the drain that the action begins with, then of the action itself.
+
+    A pop in a drain is like any other, but the action may hide it: a reset forgets it, an eviction adds its own.
+    """
+    rank, before = step.action.rank, step.before
+    drained = drained_by(step.model, before, step.action) if step.drained is None else step.drained
+    for waited, popped in zip(drained[::2], drained[1::2], strict=False):  # a wait that ended in an error has no pop
+        part = Transition(step.model, _with(before, rank, waited), Pop(rank), _with(before, rank, popped), ())
+        if says := check(part):
+            return says
+    return check(replace(step, before=_with(before, rank, drained[-1]), drained=()) if drained else step)
+
+
+def _with(state: State, rank: int, me: RankState) -> State:
+    return replace(state, ranks=(*state.ranks[:rank], me, *state.ranks[rank + 1 :]))
 
 
 def finished_before_pop(step: Transition) -> str | None:
+    return _in_each_part(_pops_unfinished, step)
+
+
+def _pops_unfinished(step: Transition) -> str | None:
     rank = step.action.rank
     before, after = step.before.ranks[rank], step.after.ranks[rank]
     if after.missing > before.missing:
@@ -33,7 +61,7 @@ def finished_before_pop(step: Transition) -> str | None:
         return f"rank {rank} is to pop {count} more than its lanes hold"
     if after.epoch != before.epoch:
         return None
-    everywhere = isinstance(step.action, Pop | Flush) and step.model.scenario.topology != "pipeline"
+    everywhere = isinstance(step.action, Pop) and step.model.scenario.topology != "pipeline"
     for lane, (old, new) in enumerate(zip(before.lanes, after.lanes, strict=True)):
         for ack in new.popped[len(old.popped) :]:
             for peer, other in enumerate(step.before.ranks):
@@ -49,6 +77,10 @@ def _is_finished(ack: int, rank: RankState, lane: int, epoch: int) -> bool:
 
 
 def same_pops(step: Transition) -> str | None:
+    return _in_each_part(_pops_another, step)
+
+
+def _pops_another(step: Transition) -> str | None:
     rank = step.action.rank
     me = step.after.ranks[rank]
     for peer, other in enumerate(step.after.ranks):
@@ -78,6 +110,10 @@ def _pops_what_is_owed(step: Transition) -> tuple[int, int, int] | None:
 
 
 def exact_delay(step: Transition) -> str | None:
+    return _in_each_part(_is_not_exact, step)
+
+
+def _is_not_exact(step: Transition) -> str | None:
     wrong = _pops_what_is_owed(step)
     if wrong is None:
         return None
@@ -85,6 +121,10 @@ def exact_delay(step: Transition) -> str | None:
 
 
 def bounded_lag(step: Transition) -> str | None:
+    return _in_each_part(_lags, step)
+
+
+def _lags(step: Transition) -> str | None:
     wrong = _pops_what_is_owed(step)
     if wrong is None or wrong[1] > wrong[2]:
         return None
@@ -124,11 +164,13 @@ def bounded_skew(step: Transition) -> str | None:
 
 
 def no_deadlock(step: Transition) -> str | None:
+    why = []
     for rank in range(len(step.after.ranks)):
-        outcome = apply(step.model, step.after, next_phase(step.model, step.after, rank))
-        if not (isinstance(outcome, Disabled) and outcome.waits_for):
+        outcome = apply(step.model, step.after, next_turn(step.model, step.after, rank))
+        if not (isinstance(outcome, Disabled) and (outcome.waits_for or outcome.for_good)):
             return None
-    return "every rank waits for a round that another has not issued"
+        why.append(outcome.reason)
+    return f"no rank can move: {'; '.join(why)}"
 
 
 def one_owner(step: Transition) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankproof.model.actions import Action, Attach, Enqueue, Evict, Finish, Reset
-from rankproof.model.interleaving import apply, next_phase
+from rankproof.model.actions import Action, Between, Enqueue, Finish
+from rankproof.model.interleaving import apply, next_phase, next_turn
 from rankproof.model.state import State
 from rankproof.model.system import Model
 
@@ -59,16 +59,9 @@ def _behind(model: Model, state: State, rank: int, steps: int) -> Iterator[Actio
         for ack in content.waiting:
             if ack not in content.finished:
                 yield Finish(rank, lane, ack)
-    script = state.ahead_of(rank)
-    if script and me.phase == 0 and script[0].kind != "step":
-        kinds: dict[str, Action] = {
-            "reset": Reset(rank),
-            "attach": Attach(rank),
-            "evict": Evict(rank, script[0].lane or 0),
-        }
-        yield kinds[script[0].kind]
-    elif me.phase > 0 or me.steps < steps:
-        yield next_phase(model, state, rank)
+    due = next_turn(model, state, rank)
+    if isinstance(due, Between) or me.phase > 0 or me.steps < steps:
+        yield due
 
 
 def _why(state: State, lane: int, ack: int) -> str:

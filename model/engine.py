@@ -101,11 +101,14 @@ def between_steps(model: Model, me: RankState, sight: Sight, action: Between) ->
     if isinstance(action, Evict):
         lane = me.lanes[action.lane]
         if unfinished := [ack for ack in lane.waiting if ack not in lane.finished]:
-            return Disabled(f"the eviction waits for ack {unfinished[0]} on rank {action.rank}")
-    drained = drain(model, action.rank, me, sight) if _drains(model, action) else me
+            failed = not lane.stalled.isdisjoint(unfinished)
+            return Disabled(f"the eviction waits for ack {unfinished[0]} on rank {action.rank}", for_good=failed)
+    drained = drain(model, action.rank, me, sight) if _drains(model, action) else ()
     if isinstance(drained, Disabled):
         return drained
-    return Moved(drained) if drained.error else through(_changed(drained, action), sight, event)
+    me = drained[-1] if drained else me
+    moved = Moved(me) if me.error else through(_changed(me, action), sight, event)
+    return replace(moved, drained=drained)
 
 
 def _done_often(model: Model, me: RankState, action: Between) -> Disabled | None:

@@ -153,10 +153,10 @@ FAULTS: dict[str, Fault] = {
         ),
         Fault(
             "transfer-without-ack",
-            "a transfer that fails posts no ack, so the head of its lane never finishes",
-            ("drains-to-empty",),
+            "a transfer that fails posts no ack: the head of its lane never finishes, and an eviction waits for ever",
+            ("drains-to-empty", "no-deadlock"),
             ("bytedance-iaas sglang #646",),
-            scenario=Scenario(acks=1, stalls=1),
+            scenario=Scenario(acks=1, evicts=1, stalls=1),
             mishap="stalls",
         ),
         Fault(

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rankproof.model import rules, stepping
-from rankproof.model.actions import OF_PHASE, Action, Engine, Evict
+from rankproof.model.actions import OF_PHASE, Action, Between, Engine, Evict
 from rankproof.model.engine import event_of
-from rankproof.model.local import act, candidates
+from rankproof.model.local import act, candidates, turn
 from rankproof.model.reading import Ints
-from rankproof.model.sight import Result, Sight
+from rankproof.model.sight import Moved, Result, Sight
 from rankproof.model.state import Event, RankState, State
 from rankproof.model.stepping import enqueued
 from rankproof.model.system import Disabled, Model
@@ -25,8 +25,10 @@ __all__ = [
     "apply",
     "differing",
     "drain",
+    "drained_by",
     "look",
     "next_phase",
+    "next_turn",
     "outcome",
     "promise",
     "successors",
@@ -48,7 +50,21 @@ def apply(model: Model, state: State, action: Action) -> State | Disabled:
 
 def drain(model: Model, state: State, rank: int) -> RankState | Disabled:
     """`rank` after it has consumed and popped every round that it has in flight, or why it must wait for one."""
-    return stepping.drain(model, rank, state.ranks[rank], look(model, state, rank))
+    drained = stepping.drain(model, rank, state.ranks[rank], look(model, state, rank))
+    if isinstance(drained, Disabled):
+        return drained
+    return drained[-1] if drained else state.ranks[rank]
+
+
+def drained_by(model: Model, state: State, action: Action) -> tuple[RankState, ...]:
+    """The rank after each wait and each pop of the rounds that `action`, enabled in `state`, consumes first, in order.
+
+    An eviction or a reset hides these pops in what it does itself, so the checks look at them one by one.
+    """
+    if not isinstance(action, Between):
+        return ()
+    moved = act(model, state.ranks[action.rank], look(model, state, action.rank), action)
+    return moved.drained if isinstance(moved, Moved) else ()
 
 
 def promise(model: Model, state: State, action: Action) -> State:
@@ -118,6 +134,11 @@ def successors(model: Model, state: State) -> Iterator[tuple[Action, State]]:
 def next_phase(model: Model, state: State, rank: int) -> Action:
     """The action by which `rank` takes its next phase, enabled or not."""
     return OF_PHASE[model.protocol_of(rank).phases[state.ranks[rank].phase]](rank)
+
+
+def next_turn(model: Model, state: State, rank: int) -> Action:
+    """What `rank` has to do next to get on, enabled or not: what another rank went through first, or its next phase."""
+    return turn(model, state.ranks[rank], state.ahead_of(rank), rank)
 
 
 def _scripted(state: State, event: Event) -> State:

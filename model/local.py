@@ -5,7 +5,7 @@ That a rank's move needs no more than this is what lets the explorer remember it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rankproof.model.actions import (
@@ -41,7 +41,7 @@ from rankproof.model.engine import (
     through,
 )
 from rankproof.model.sight import Moved, Sight
-from rankproof.model.state import RankState
+from rankproof.model.state import Event, RankState
 from rankproof.model.stepping import take
 from rankproof.model.system import Disabled, Model
 
@@ -78,6 +78,22 @@ def candidates(model: Model, me: RankState, rank: int) -> Iterator[Action]:
             yield Evict(rank, lane)
     yield from (Reset(rank), Flush(rank), Attach(rank), Decline(rank), Throw(rank), Crash(rank))
     yield OF_PHASE[model.protocol_of(rank).phases[me.phase]](rank)
+
+
+def turn(model: Model, me: RankState, script: Sequence[Event], rank: int) -> Action:
+    """What `rank`, which is `me`, has to do next to get on, enabled or not.
+
+    That is the first event of `script` that lies between two steps, once it stands there; else its next phase.
+    """
+    if me.phase == 0 and script:
+        match script[0].kind:
+            case "reset":
+                return Reset(rank)
+            case "attach":
+                return Attach(rank)
+            case "evict":
+                return Evict(rank, script[0].lane or 0)
+    return OF_PHASE[model.protocol_of(rank).phases[me.phase]](rank)
 
 
 def _move(model: Model, me: RankState, sight: Sight, action: Action) -> Moved | Disabled:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rankproof.model.actions import Action, Quarter
+from rankproof.model.actions import Action
 from rankproof.model.interleaving import apply, outcome
-from rankproof.model.local import act, candidates
+from rankproof.model.local import act, candidates, turn
 from rankproof.model.moves import Move, Moves, Numbers, World
 from rankproof.model.properties import Property, Transition
 from rankproof.model.sight import Moved, Result, Sight
@@ -66,7 +66,7 @@ class Memory:
         self._sights: Numbers[World] = Numbers()
         self._sights_of: list[list[int]] = []  # by world and events gone through
         self._moves: list[dict[int, Moves]] = [{} for _ in self._shifts]
-        self._checks: dict[tuple[int, int, int, type[Action]], dict[int, bool]] = {}
+        self._checks: dict[tuple[int, int, int, type[Action], tuple[RankState, ...]], dict[int, bool]] = {}
         self._forgotten: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forgotten_worlds: dict[tuple[int, int], int] = {}
         self._next_worlds: dict[tuple[int, Event | None, tuple[str, ...]], int] = {}
@@ -99,6 +99,7 @@ class Memory:
             moves = self._moves[rank].get(key) or self._work_out(rank, me, sight)
             found += [packed + delta for delta in moves.plain]
             others = moves.others
+            waiting += moves.waits
             if moves.looking:
                 seen = self._see(moves, packed, rank, me, sight, ids)
                 others = others + seen.others
@@ -174,6 +175,7 @@ class Memory:
             return [enqueued(other) for other in state.ranks]
 
         seen = Sight(world.script, world.mishaps, before.steps, of_round, of_lanes)
+        due = turn(self.model, before, world.script, rank)
         moves, looking, waits = [], [], False
         for action in actions:
             try:
@@ -183,7 +185,7 @@ class Memory:
                 continue
             if isinstance(moved, Moved):
                 moves.append(self._move(rank, me, action, moved))
-            elif moved.waits_for and isinstance(action, Quarter):
+            elif (moved.waits_for or moved.for_good) and action == due:
                 waits = True
         plain = tuple(move.delta for move in moves if move.is_plain)
         return Moves(plain, tuple(move for move in moves if not move.is_plain), tuple(looking), waits)
@@ -192,8 +194,9 @@ class Memory:
         before, after = self._ranks.values[me], moved.rank
         number = self._rank(replace(after, missing=0))
         touched = [each for each in self._properties if each.touched(before, after)]
-        alone = Transition(self.model, State((before,)), replace(action, rank=0), State((after,)))
+        alone = Transition(self.model, State((before,)), replace(action, rank=0), State((after,)), moved.drained)
         pairs = tuple(each for each in touched if each.looks_at == "pair")
+        same = (me, number, after.missing, type(action), moved.drained)
         return Move(
             action=action,
             delta=(number - me) << self._shifts[rank],
@@ -203,8 +206,9 @@ class Memory:
             mishaps=tuple((Counter(after.mishaps) - Counter(before.mishaps)).elements()),
             counts=self._counters[number] != self._counters[me],
             falls=any(each.broken(alone) for each in touched if each.looks_at in ("rank", "pair")),
+            drained=moved.drained,
             pairs=pairs,
-            checks=self._checks.setdefault((me, number, after.missing, type(action)), {}) if pairs else None,
+            checks=self._checks.setdefault(same, {}) if pairs else None,
             group=tuple(each for each in touched if each.looks_at == "group"),
         )
 
@@ -212,7 +216,8 @@ class Memory:
         """Whether a property falls between the rank of a move and one other."""
         peer = self._ranks.values[other]
         before, after = self._ranks.values[me], replace(self._ranks.values[move.after], missing=move.missing)
-        step = Transition(self.model, State((before, peer)), replace(move.action, rank=0), State((after, peer)))
+        own = replace(move.action, rank=0)
+        step = Transition(self.model, State((before, peer)), own, State((after, peer)), move.drained)
         return any(each.broken(step) is not None for each in move.pairs)
 
     def _falls_in_group(self, packed: int, move: Move) -> bool:

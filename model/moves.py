@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from rankproof.model.actions import Action
 from rankproof.model.properties import Property
-from rankproof.model.state import Event
+from rankproof.model.state import Event, RankState
 
 H = TypeVar("H", bound=Hashable)
 
@@ -47,6 +47,7 @@ class Move:
     mishaps  what goes wrong by it
     counts   whether it moves what states are counted from (`forget`)
     falls    whether some property falls whatever the other ranks are
+    drained  the rank after each wait and each pop of the rounds that it consumes first
     pairs    the properties that may fall with one other rank
     checks   by the number of another rank's state, whether one of these falls; None where there are none
     group    the properties that have to be checked on the whole state
@@ -60,6 +61,7 @@ class Move:
     mishaps: tuple[str, ...]
     counts: bool
     falls: bool
+    drained: tuple[RankState, ...]
     pairs: tuple[Property, ...]
     checks: dict[int, bool] | None
     group: tuple[Property, ...]
@@ -72,7 +74,7 @@ class Move:
 
 @dataclass(slots=True)
 class Moves:
-    """What a rank can do in a state, as far as it sees; `waits` is whether its next phase waits for another rank."""
+    """What a rank can do in a state, as far as it sees; `waits` is whether what is due waits."""
 
     plain: tuple[int, ...] = ()
     others: tuple[Move, ...] = ()

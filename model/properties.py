@@ -23,7 +23,7 @@ class Property:
     broken    what an action did to break it, in one sentence, or None where it did not
     looks_at  what a check depends on besides the rank that acts, so that a search can remember it: nothing more
               ("rank"), each other rank in turn ("pair"), or all ranks ("group"); "waits" is all ranks too, but the
-              property falls only where each of them waits for another
+              property falls only where each of them waits
     touched   whether an action that turned the first rank into the second can be the first to break it
     concerns  whether it can fall in a model at all, for a property that speaks of what only some models have
     """
@@ -43,8 +43,15 @@ def property_named(name: str) -> Property:
     return PROPERTIES[name]
 
 
-def _popped(rank: RankState) -> list[tuple[int, ...]]:
-    return [lane.popped for lane in rank.lanes]
+def _pops(before: RankState, after: RankState) -> bool:
+    """Whether something may have been popped; after a reset no lane tells of what its drain popped."""
+    lanes = zip(before.lanes, after.lanes, strict=True)
+    return before.epoch != after.epoch or any(old.popped != new.popped for old, new in lanes)
+
+
+def _pays(before: RankState, after: RankState) -> bool:
+    """Whether a pop may have been owed: after a wait, or with a wait of its own in a drain."""
+    return not after.owed and (bool(before.owed) or before.consumed != after.consumed)
 
 
 PROPERTIES: dict[str, Property] = {
@@ -55,28 +62,28 @@ PROPERTIES: dict[str, Property] = {
             "an ack popped on a rank is finished on that rank and, unless an eviction popped it, on every rank",
             checks.finished_before_pop,
             "pair",
-            lambda before, after: before.missing != after.missing or _popped(before) != _popped(after),
+            lambda before, after: before.missing != after.missing or _pops(before, after),
         ),
         Property(
             "same-pops",
             "the n-th ack popped from a lane is the same ack on every rank",
             checks.same_pops,
             "pair",
-            lambda before, after: _popped(before) != _popped(after),
+            _pops,
         ),
         Property(
             "exact-delay",
             "with the same completions, pipelined has popped after step t+1 exactly what blocking has after step t",
             checks.exact_delay,
             "rank",
-            lambda before, after: bool(before.owed) and not after.owed,
+            _pays,
         ),
         Property(
             "bounded-lag",
             "what was finished on all ranks when round k was counted is popped when round k is consumed",
             checks.bounded_lag,
             "rank",
-            lambda before, after: bool(before.owed) and not after.owed,
+            _pays,
         ),
         Property(
             "matched-collectives",

@@ -45,7 +45,12 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A rank after an action, and the event of the engine's script that it is the first to go through, if any."""
+    """A rank after an action.
+
+    event    the event of the engine's script that it is the first to go through, or None
+    drained  the rank after each wait and each pop of the rounds that the action consumed first, in order
+    """
 
     rank: RankState
     event: Event | None = None
+    drained: tuple[RankState, ...] = ()

@@ -45,17 +45,25 @@ def take(model: Model, rank: int, me: RankState, sight: Sight, phase: Phase) -> 
             return _issue(model, rank, me)
 
 
-def drain(model: Model, rank: int, me: RankState, sight: Sight) -> RankState | Disabled:
-    """The rank after it has consumed and popped every round that it has in flight, or why it must wait for one."""
-    while rules.in_flight(me.issued, me.consumed) and not me.error:
+def drain(model: Model, rank: int, me: RankState, sight: Sight) -> tuple[RankState, ...] | Disabled:
+    """The rank after each wait and each pop by which it consumes all that it has in flight, or why it must wait.
+
+    The two take turns; a wait that ends in an error is the last. Empty where nothing is in flight.
+    """
+    taken: list[RankState] = []
+    while rules.in_flight(me.issued, me.consumed):
         waited = _consume(model.protocol_of(rank), me, sight)
-        if isinstance(waited, Disabled) or waited.error:
+        if isinstance(waited, Disabled):
             return waited
+        taken.append(waited)
+        if waited.error:
+            break
         popped = _pop(model, rank, waited, waited.allowed)
         if isinstance(popped, Disabled):
             return popped
+        taken.append(popped)
         me = popped
-    return me
+    return tuple(taken)
 
 
 def _issue(model: Model, rank: int, me: RankState) -> RankState:
@@ -122,7 +130,8 @@ def _pop(model: Model, rank: int, me: RankState, amounts: Sequence[int]) -> Rank
     if follows and model.protocol.follows == "waits":
         for lane, amount in zip(me.lanes, amounts, strict=True):
             if lane.finished_prefix < amount:
-                return Disabled(f"rank {rank} waits for its own acks, as it was told to pop {amount}")
+                failed = not lane.stalled.isdisjoint(lane.waiting[:amount])
+                return Disabled(f"rank {rank} waits for its own acks, as it was told to pop {amount}", for_good=failed)
     lanes = []
     missing = me.missing
     for lane, amount in zip(me.lanes, amounts, strict=True):

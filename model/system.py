@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.scenario import Scenario
@@ -21,17 +21,6 @@ class Model:
         """The state in which every schedule begins."""
         return initial(self.scenario.ranks, len(self.scenario.lanes))
 
-    @property
-    def unusual(self) -> tuple[str, ...]:
-        """The fields of protocol and scenario that are not at their defaults, for a reading that knows only some."""
-        parts = ((self.protocol, Protocol()), (self.scenario, Scenario()))
-        return tuple(
-            each.name
-            for part, usual in parts
-            for each in fields(part)
-            if getattr(part, each.name) != getattr(usual, each.name)
-        )
-
     def protocol_of(self, rank: int) -> Protocol:
         """The protocol that one rank runs."""
         mixed = rank >= self.scenario.ranks - self.scenario.blocking_ranks
@@ -42,8 +31,10 @@ class Model:
 class Disabled:
     """Why an action cannot be taken in a state.
 
-    `waits_for` names the ranks that must issue a round first, where that is the reason.
+    waits_for  the ranks that must issue a round first, where that is the reason
+    for_good   whether it is to wait for an ack of its own that will never finish
     """
 
     reason: str
     waits_for: tuple[int, ...] = ()
+    for_good: bool = False

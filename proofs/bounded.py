@@ -80,14 +80,17 @@ def search(model: Model, property_name: str, bound: int, timeout_s: float = 60.0
 
     Asks for a schedule that is shorter than the bound, then for one as long, and while there is one, for one that is
     shorter than that. So where the bound is the least length already, as it is when the explorer has found it, there
-    are two questions. `timeout_s` is for each of them. Raises ValueError for a model that `supports` does not take.
+    are two questions. `timeout_s` is for each of them. Raises ValueError for a model that `supports` does not take, and
+    for a bound below 0; no schedule of 0 actions breaks anything.
     """
     if reason := supports(model, property_name):
         raise ValueError(reason)
+    if bound < 0:
+        raise ValueError(f"bound must be 0 or more actions, not {bound}")
     unrolled = _unroll(model, property_name, bound)
     shortest = Found(Verdict.HOLDS, bound)
     none_up_to = 0
-    questions = [range(1, bound), range(bound, bound + 1)]
+    questions = [range(1, bound), range(max(1, bound), bound + 1)]
     while questions:
         lengths = questions.pop(0)
         found = _ask(unrolled, lengths, timeout_s) if lengths else Found(Verdict.HOLDS, 0)

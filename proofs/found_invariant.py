@@ -30,7 +30,7 @@ def spacer_finds(ranks: int, protocol: Protocol = PIPELINED, timeout_s: float = 
         engine.register_relation(relation)
     engine.declare_var(*now, *after)
     engine.rule(state(*_flat(rounds.start(protocol), ranks)))
-    at = positions(now, ranks, protocol)
+    at = positions(now, ranks)
     stepped = rounds.step(Terms(ranks), protocol, at, lambda rank: after[rank])
     accumulates = [at(rank).finished <= after[rank] for rank in range(ranks)]
     engine.rule(state(*_flat(stepped, ranks)), [state(*now), *accumulates])
@@ -49,11 +49,10 @@ def variables(ranks: int, protocol: Protocol) -> list[Any]:
     return [z3.Int(f"{name}_of_{rank}") for rank in range(ranks) for name in names]
 
 
-def positions(values: list[Any], ranks: int, protocol: Protocol) -> Positions:
+def positions(values: list[Any], ranks: int) -> Positions:
     """The ranks whose numbers these are."""
     width = len(values) // ranks
     of_rank = [values[rank * width : (rank + 1) * width] for rank in range(ranks)]
-    del protocol
     return lambda rank: Position(of_rank[rank][0], of_rank[rank][1], tuple(of_rank[rank][2:]))
 
 

@@ -94,16 +94,26 @@ def _bounded_skew(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, G
 
 
 def _one_owner(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    history, before, actor, _, known = world(reading, protocol, ("window",))
-    guard, _ = take(history, Phase.POP, before, actor)
-    me = before(actor)
-    # A result may be read only once its round has been waited for: then it counts among the consumed.
-    unread = reading.both(rules.due(protocol, me.issued, me.consumed), reading.truth("reads_before_the_wait"))
-    reads = {"reads": reading.truth("reads_before_the_wait") == (protocol.reads == "before-wait")}
-    few = reading.every_rank(
-        lambda rank: rules.in_flight(before(rank).issued, before(rank).consumed) <= protocol.window
-    )
-    return known | guard | reads, {"goal": reading.both(few, reading.negate(unread))}
+    """What the model's check of one-owner looks at in the phases of a step; evictions are `round-invariant/evict`."""
+    _, at, _, _, known = world(reading, protocol, ("window",))
+    pop, count = (protocol.phases.index(phase) for phase in (Phase.POP, Phase.COUNT))
+    reads_early, keeps = protocol.reads == "before-wait", protocol.buffers == "kept"
+
+    def few(rank: Rank) -> Truth:
+        return rules.in_flight(at(rank).issued, at(rank).consumed) <= protocol.window
+
+    def not_read(rank: Rank) -> Truth:
+        me = at(rank)
+        reads = reading.both(me.phase == pop, rules.due(protocol, me.issued, me.consumed))
+        return reading.negate(reads) if reads_early else reading.both()
+
+    def not_written(rank: Rank) -> Truth:
+        me = at(rank)
+        writes = reading.both(me.phase == count, 1 <= rules.in_flight(me.issued, me.consumed))
+        return reading.negate(writes) if keeps else reading.both()
+
+    goals = {"few": few, "not-read": not_read, "not-written": not_written}
+    return known, {name: reading.every_rank(goal) for name, goal in goals.items()}
 
 
 def _no_deadlock(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -166,21 +176,18 @@ def _bounded_lag(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Go
     return known, {"goal": amount <= me.popped + me.allowed}
 
 
-def _signature(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """The n-th call of each rank is round n, with the same group and the same length."""
+def _matched_collectives(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """Round n is the call of step n, and has one length, whatever the layouts (attachments so far) of the ranks."""
     _, at, _, _, known = world(reading, protocol, ("in-step",))
-    step = reading.number("some_step")
-    length, group = reading.table("length"), reading.family("group")
-    known |= {
-        "same-layout": reading.every_pair(lambda one, other: length(one, step) == length(other, step)),
-        "one-group": reading.every_pair(lambda one, other: group(one) == group(other)),
-    }
+    step, lanes, layout = reading.number("some_step"), reading.number("lanes"), reading.table("layout")
+
+    def length(rank: Rank) -> Number:
+        return lanes + layout(rank, step) if protocol.vector == "by-layout" else lanes
 
     def same(one: Rank, other: Rank) -> Truth:
         both_took = reading.both(step <= at(one).steps, step <= at(other).steps)
         called = reading.both(step <= at(one).issued, step <= at(other).issued)
-        alike = reading.both(length(one, step) == length(other, step), group(one) == group(other))
-        return reading.implies(both_took, reading.both(called, alike))
+        return reading.implies(both_took, reading.both(called, length(one) == length(other)))
 
     return known, {"goal": reading.every_pair(same)}
 
@@ -229,7 +236,7 @@ INTERLEAVED: tuple[Obligation, ...] = (
     _obligation("bounded-skew/interleaved", "no rank has issued a window more rounds than another", _bounded_skew),
     _obligation(
         "one-owner/interleaved",
-        "at most a window of rounds is in flight, and no result is read before its wait",
+        "at most a window of rounds is in flight, and what they hold is neither read nor written before the wait",
         _one_owner,
     ),
     _obligation(
@@ -254,9 +261,8 @@ INTERLEAVED: tuple[Obligation, ...] = (
         _bounded_lag,
     ),
     _obligation(
-        "matched-collectives/signature",
-        "the n-th call of every rank is round n, of the same length and in the same group",
-        _signature,
-        ("same-layout", "one-group"),
+        "matched-collectives/interleaved",
+        "in a step that two ranks have gone through, both have issued its round, and with the same length",
+        _matched_collectives,
     ),
 )

@@ -151,9 +151,9 @@ LIFECYCLE: tuple[Obligation, ...] = (
         applies=_pipelined_remainder,
     ),
     Obligation(
-        "contained-failure/crash",
-        "contained-failure",
-        "a crashed rank stops the others within a window of rounds, and what they consume it had issued",
+        "bounded-skew/crash",
+        "bounded-skew",
+        "no rank issues more than a window of rounds beyond one that has stopped, or consumes what that did not issue",
         (),
         _crash,
         applies=lambda protocol: protocol.lag <= 1 or protocol.offers == "cumulative",
@@ -185,7 +185,7 @@ FALSE_OF_LIFECYCLE: tuple[Obligation, ...] = (
     ),
     Obligation(
         "false/raising-is-a-step",
-        "contained-failure",
+        "matched-collectives",
         "a rank that raised between wait and issue has issued as many rounds as it has gone through steps",
         (),
         _raised_between,

@@ -1,4 +1,4 @@
-"""What an obligation is: one claim, with the hypotheses that it may use."""
+"""What an obligation is: one claim, with the hypotheses that it may use, and what the form of all of them supposes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from rankproof.model.reading import Truth
 from rankproof.proofs.everyrank import EveryRank
 
 Hypotheses: TypeAlias = dict[str, Truth]
-"""What an obligation may use, by name; the assumptions among them have the names that the design gives them."""
+"""What an obligation may use, by name.
+
+One with the name of an assumption (`rankproof.model.assumptions`) is what the engine must give; one of another name is
+part of the argument, and proved elsewhere.
+"""
 
 
-ASSUMPTIONS = frozenset(
-    {
-        "same-order",
-        "aligned-enqueue",
-        "only-accumulate",
-        "everyone-steps",
-        "same-layout",
-        "same-mode",
-        "open-loop",
-        "one-group",
-    }
-)
-"""What the engine must give; a hypothesis of another name is part of the argument, and proved elsewhere."""
+BUILT_IN: dict[str, str] = {
+    "everyone-steps": "in lockstep all ranks take each step, and a rank that moves alone leaves no phase out",
+    "same-layout": "every rank has the one lane that there is",
+    "same-mode": "one protocol is what every rank runs",
+    "one-group": "the MIN is over all ranks that there are",
+}
+"""The assumptions that are in the form of the terms, so that no obligation can be stated without them, and how."""
 
 
 Goals: TypeAlias = dict[str, Truth]
@@ -38,7 +36,7 @@ class Obligation:
     """One thing to prove.
 
     name      the property, a slash, and which part of its argument this is
-    property  the name of the property, or "round-invariant"
+    property  the property that it is a part of; or a lemma, "round-invariant", "interleaving-invariant", "commutation"
     says      the obligation in one sentence
     needs     the names of the assumptions among its hypotheses
     state     from a reading and a protocol, the hypotheses and the goals

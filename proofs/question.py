@@ -77,13 +77,3 @@ def questions(
     """
     denied = denial(obligation, protocol, without=without)
     return denied, replace(denied, denied=None)
-
-
-def refutation_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
-    """The obligation as SMT-LIB text that is unsatisfiable where it holds: the hypotheses, and not the goal."""
-    return denial(obligation, protocol, without=without).text()
-
-
-def witness_text(obligation: Obligation, protocol: Protocol, *, without: Collection[str] = ()) -> str:
-    """The hypotheses alone as SMT-LIB text, satisfiable where they do not contradict each other."""
-    return questions(obligation, protocol, without=without)[1].text()

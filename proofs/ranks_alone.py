@@ -1,4 +1,4 @@
-"""Ranks that move alone: the state of every rank between two actions, one action of one rank, and the invariant.
+"""Ranks that move alone: the state of every rank between two actions, and one action of one rank.
 
 What a rank offers in a round, and what the round comes to, are fixed functions of the rank and the round, as they would
 be read off a finished run: an issue says what the function has at one place, and no array is ever updated.

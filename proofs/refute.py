@@ -1,4 +1,7 @@
-"""A fault refuted: its shortest schedule from two finders that share nothing but the rules, replayed on ints."""
+"""A fault refuted: its shortest schedule by the explorer, and by the solver where it can read the fault, replayed.
+
+The two finders share the rules, the order of a step and the bounds of the scenario; state, search and checks are apart.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,8 @@ def _judge(
 ) -> tuple[Verdict, str]:
     if solved is not None and solved.verdict is not explored.verdict:
         return Verdict.UNDETERMINED, f"the explorer says {explored.verdict}, the solver {solved.verdict}"
+    if explored.verdict is Verdict.UNDETERMINED:
+        return explored.verdict, f"the explorer gave up after {explored.states:,} states"
     if schedule is None:
         return explored.verdict, ""
     if not _breaks(schedule, property_name):

@@ -33,7 +33,7 @@ def z3_answers(text: str, timeout_s: float = 30.0, seed: int = 0) -> Answer:
 
 
 def cvc5_answers(text: str, timeout_s: float = 30.0) -> Answer:
-    """What cvc5 says of the same text."""
+    """What cvc5 says of the same text; unknown where it says that it could not read some part of it."""
     import cvc5  # 40 ms that only a cross-check pays
 
     terms = cvc5.TermManager()
@@ -42,7 +42,8 @@ def cvc5_answers(text: str, timeout_s: float = 30.0) -> Answer:
     symbols = cvc5.SymbolManager(terms)
     parser = cvc5.InputParser(solver, symbols)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
-    said = ""
+    said: list[str] = []
     while not (command := parser.nextCommand()).isNull():
-        said = command.invoke(solver, symbols) or said
-    return Answer(said.strip()) if said.strip() in set(Answer) else Answer.UNKNOWN
+        said += command.invoke(solver, symbols).split()
+    # Nothing but the one answer: an error in a command before it would make it the answer to another text.
+    return Answer(said[0]) if len(said) == 1 and said[0] in set(Answer) else Answer.UNKNOWN

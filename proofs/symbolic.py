@@ -24,10 +24,10 @@ NEVER = -1
 
 @dataclass(frozen=True, slots=True)
 class RankTerms:
-    """One rank with one lane; every field is an integer term unless it says otherwise.
+    """One rank with one lane; every field is a signed bit-vector term of the unrolling's width, but for the last two.
 
-    The counts are cumulative in this epoch. `offers` and `calls` (boolean) have one entry a round and a step, from the
-    first, up to the horizon. `lost` is the position at which an enqueue failed, or NEVER.
+    The counts are cumulative in this epoch. `lost` is the position at which an enqueue failed, or NEVER. `offers` has
+    one such term for each round, and `calls` one boolean term for each step, from the first up to the horizon.
     """
 
     enqueued: Any

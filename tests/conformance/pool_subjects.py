@@ -107,6 +107,30 @@ class HangsInClose(Echo):
         self.hang()
 
 
+class EqualToAll(Observation):
+    """An observation of an engine's own, which decides itself what it equals."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = Observation.__hash__
+
+
+class EndsItsReader:
+    """Ends the process that reads it."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os._exit, (0,)
+
+
+class ReturnsItsOwnTypes(Echo):
+    def give(self, kind: str) -> object:
+        return {"observation": EqualToAll(((),), ((),)), "trap": EndsItsReader(), "module": sys}[kind]
+
+    def raise_without_words(self) -> None:
+        raise ValueError("\ud800")
+
+
 class HangsInCloseOnRankOne(Echo):
     def close(self) -> None:
         if self.rank == 1:

@@ -97,6 +97,22 @@ def test_setup_tells_each_rank_its_place(launcher: Launcher) -> None:
     assert [(c.rank, c.world, c.lanes, c.timeout) for c in configs] == [(0, 2, ("write",), 3), (1, 2, ("write",), 3)]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("kind", ["observation", "trap", "module"])
+def test_a_value_of_the_subjects_own_making_is_told_from_a_plain_one_and_never_read(
+    launcher: Launcher, kind: str
+) -> None:
+    with RankPool(1, factory="pool_subjects:ReturnsItsOwnTypes", launcher=launcher) as pool:
+        outcome = pool.call(0, "give", kind)
+        assert isinstance(outcome, Raised)
+        assert outcome.message.startswith("give() returned ")
+        assert pool.call(0, "raise_without_words") == Raised("ValueError", "\\ud800")
+
+
+def test_a_pool_of_more_ranks_than_a_machine_holds_is_bad_input() -> None:
+    with pytest.raises(BadInput, match="a pool has 1 to 64 ranks"):
+        RankPool(500, factory=ECHO)
+
+
 def test_an_exception_is_an_outcome_with_its_kind_and_message(pool: RankPool) -> None:
     assert pool.call(0, "throw", "boo") == Raised("ValueError", "boo")
     assert "in throw" in pool.last_words(0)

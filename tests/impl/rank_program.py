@@ -14,11 +14,14 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import FileStore, ReduceOp
 
-from rankproof.impl.acks import Ack
+from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
 from rankproof.impl.transport import GlooTransport
+
+KINDS: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
+"""The lanes that a rank may open with, all of them where it is not told which."""
 
 
 class Event:
@@ -159,8 +162,8 @@ class Rank:
     def __init__(self, rank: int, world: int, store: str, settings: dict[str, Any]) -> None:
         shape = Topology(**settings["topology"])
         plan = plan_for(shape, settings["depth"], {"RANKPROOF_ASYNC": settings["switch"]})
-        lanes = {"write": "aligned", "load": "prefix", "backup": "size"}
-        self.sync = open_ack_sync(rank, plan, FileStore(store, world), lanes, settings["timeout"])  # type: ignore[arg-type]
+        lanes = {name: KINDS[name] for name in settings.get("lanes", KINDS)}
+        self.sync = open_ack_sync(rank, plan, FileStore(store, world), lanes, settings["timeout"])
         self.events: dict[str, Event] = {}
 
     def does_wrong(self, kind: str) -> None:
@@ -227,7 +230,8 @@ def serve(pipe: Connection, arguments: tuple[Any, ...]) -> None:
         begun = time.monotonic()
         try:
             if name == "open":
-                rank = Rank(*arguments)
+                number, world, store, settings = arguments
+                rank = Rank(number, world, store, settings | {"lanes": given} if given else settings)
                 pipe.send(("ok", None))
             else:
                 pipe.send(("ok", getattr(rank, name)(*given)))

@@ -178,6 +178,24 @@ def test_ranks_that_reset_in_different_steps_pop_nothing_until_all_have(lag: int
     assert [rank.epoch for rank in group.ranks] == [1, 1, 1]
 
 
+@pytest.mark.parametrize(("lane", "popped_before"), [("write", 0), ("load", 1)])
+def test_an_ack_enqueued_between_an_early_reset_and_a_late_one_is_a_difference(lane: str, popped_before: int) -> None:
+    group = group_of(world=2)
+    early, late = group.ranks
+    early.reset()
+    group.enqueue("between", lane=lane)
+    late.reset()
+    group.enqueue("after", lane=lane)
+    group.finish("between", "after")
+    assert [rank.waiting(lane) for rank in group.ranks] == [("between", "after"), ("after",)]
+    for _ in range(1 + popped_before):
+        assert all(isinstance(result, StepResult) for result in group.results())
+    for rank, error in zip(group.ranks, group.results(), strict=True):
+        assert isinstance(error, RankDivergence)
+        assert error.word == f"digest of lane {lane}"
+        assert rank._lanes[lane].popped_count == popped_before
+
+
 def test_a_reset_on_one_rank_gives_no_ack_of_another_epoch_to_anyone() -> None:
     group = group_of(world=2)
     group.enqueue("a", lane="load")

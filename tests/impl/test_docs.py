@@ -38,6 +38,12 @@ def test_every_question_names_a_property_and_faults_of_the_catalogue() -> None:
         assert set(named(fault)) <= set(FAULTS)
 
 
+def test_every_fault_breaks_the_property_that_it_is_to_show() -> None:
+    shown = [(name, named(row[1])[0]) for row in rows("reviewing.md") for name in named(row[2])]
+    assert len(shown) >= 20
+    assert [pair for pair in shown if pair[1] not in FAULTS[pair[0]].breaks] == []
+
+
 def test_every_property_is_asked_about() -> None:
     asked = {named(row[1])[0] for row in rows("reviewing.md")}
     assert set(PROPERTIES) - asked == {"bounded-lag", "no-deadlock"}

@@ -8,8 +8,8 @@ from rankproof.impl.acks import FINISHED, Ack, LaneKind
 from rankproof.impl.changes import Change
 from rankproof.impl.errors import RankDivergence
 from rankproof.impl.frame import StepResult
-from rankproof.impl.guards import NO_STEP_NUMBER, Offer, agreement
-from rankproof.impl.sync import VOID_LIMIT, AckSync, BlockingAckSync, PipelinedAckSync
+from rankproof.impl.guards import NO_STEP_NUMBER, VOID_LIMIT, Offer, agreement
+from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
 from tests.impl.conftest import DEADLINE, Group, MemoryNetwork
 
 LANES: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
@@ -165,9 +165,10 @@ def test_a_rank_that_never_resets_with_the_others_is_found_after_a_while(three: 
     three.ranks[1].reset()
     for _ in range(VOID_LIMIT + 1):
         three.step()
-    for error in three.results():
+    for own, error in zip((1, 1, 0), three.results(), strict=True):
         assert isinstance(error, RankDivergence)
         assert (error.word, error.round) == ("epoch", VOID_LIMIT + 1)
+        assert (error.lowest, error.highest, error.own) == (0, 1, own)
 
 
 def offer_of(own: int, epoch: int = 0) -> Offer:

@@ -1,10 +1,12 @@
 """Blocking and pipelined agreement, on ranks joined in memory."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
+from rankproof.impl import board
 from rankproof.impl.acks import FINISHED, Ack, LaneKind
 from rankproof.impl.errors import Misuse, RankDivergence, StepFailed, StepTimeout, SyncError
 from rankproof.impl.frame import StepResult
@@ -37,7 +39,9 @@ def every_call(rank: AckSync) -> list[Callable[[], object]]:
         rank.step,
         rank.drain,
         rank.reset,
+        lambda: rank.step(-1),
         lambda: rank.evict("write"),
+        lambda: rank.evict("no such lane"),
         lambda: rank.enqueue("write", Ack("a", FINISHED)),
         lambda: rank.attach({"more": "size"}),
         lambda: rank.detach("load"),
@@ -228,6 +232,44 @@ def test_after_a_failure_every_call_raises_the_first_cause(pipelined: Group) -> 
             call()
         assert later.value.__cause__ is first.value
     assert (rank.in_flight, first.value.round) == (0, 1)
+
+
+def test_a_later_call_raises_with_all_that_the_first_cause_carried() -> None:
+    group = group_of(PipelinedAckSync, combine=max)
+    group.enqueue("a")
+    group.finish("a", on=[1])
+    group.ranks[0].step(), group.ranks[1].step()
+    with pytest.raises(RankDivergence) as first:
+        group.ranks[0].step()
+    with pytest.raises(RankDivergence) as later:
+        group.ranks[0].step()
+    assert vars(later.value) == vars(first.value)
+    assert (later.value.word, later.value.lowest, later.value.own) == ("count of lane write", 1, 0)
+
+
+def test_a_store_that_is_held_up_delays_an_error_by_its_two_calls_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    class HeldUp:
+        """Answers nothing while the test runs."""
+
+        def set(self, *_: str) -> None:
+            released.wait(DEADLINE)
+
+        def check(self, _: list[str]) -> bool:
+            released.wait(DEADLINE)
+            return False
+
+    monkeypatch.setattr(board, "GRACE", 1.0)
+    end = MemoryNetwork(timeout=0.0).transports[0]
+    rank = PipelinedAckSync(end, LANES, board=board.Board(HeldUp(), 0, 2))  # type: ignore[arg-type]
+    rank.step()
+    begun = time.monotonic()
+    with pytest.raises(StepTimeout, match="; nothing heard of rank 1") as caught:
+        rank.step()
+    assert 2.0 <= time.monotonic() - begun < 2.8
+    assert caught.value.round == 1
+    released.set()
 
 
 def test_an_error_says_where_its_rank_was(pipelined: Group) -> None:

@@ -83,7 +83,7 @@ def test_every_rank_pops_the_same_and_only_what_the_agreeing_ranks_have_finished
 
 
 @pytest.mark.parametrize("topology", [Topology(tp=2), Topology(tp=2, cp=2), Topology(tp=2, pp=2)], ids=str)
-def test_reset_evict_attach_and_close_work_in_every_topology(open_group: Open, topology: Topology) -> None:
+def test_reset_evict_and_close_work_in_every_topology(open_group: Open, topology: Topology) -> None:
     group = open_group(topology)
     group.enqueue("a", "b")
     group.finish("a")
@@ -93,14 +93,49 @@ def test_reset_evict_attach_and_close_work_in_every_topology(open_group: Open, t
     group.finish("c")
     evicted = group.results(lambda rank: rank.evict("write"))
     assert [names(result) for result in evicted if isinstance(result, StepResult)] == [["c"]] * topology.world
+    assert [rank.epoch for rank in group.ranks] == [1] * topology.world
+    assert all(isinstance(result, StepResult) for result in group.results(AckSync.close))
+
+
+@pytest.mark.parametrize("topology", [Topology(tp=2), Topology(tp=2, cp=2)], ids=str)
+def test_lanes_are_attached_in_every_topology_in_which_all_ranks_have_a_part_in_the_min(
+    open_group: Open, topology: Topology
+) -> None:
+    group = open_group(topology)
     for rank in group.ranks:
         rank.attach({"hits": "size"})
     group.step(), group.step()
     for rank in group.ranks:
         rank.enqueue("hits", Ack("x", FINISHED))
     assert group.step("hits") + group.step("hits") == ["x"]
-    assert [rank.epoch for rank in group.ranks] == [2] * topology.world
-    assert all(isinstance(result, StepResult) for result in group.results(AckSync.close))
+    assert [rank.epoch for rank in group.ranks] == [1] * topology.world
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda rank: rank.attach({"hits": "size"}), lambda rank: rank.detach("load"), AckSync.fall_back],
+    ids=["attach", "detach", "fall_back"],
+)
+def test_a_pipeline_refuses_a_change_on_every_rank_and_goes_on(
+    open_group: Open, change: Callable[[AckSync], None]
+) -> None:
+    group = open_group(Topology(pp=2))
+    for rank in group.ranks:
+        before = rank.state()
+        with pytest.raises(Misuse, match=r"\(\) in a pipeline: .*; close every rank, and open anew with"):
+            change(rank)
+        assert rank.state() == before
+    group.enqueue("a")
+    group.finish("a")
+    assert group.step() == ["a"]
+
+
+def test_in_a_pipeline_idle_is_that_of_the_first_stage_and_all_read_it_after_the_same_round(open_group: Open) -> None:
+    group = open_group(Topology(pp=2))
+    group.ranks[1].enqueue("backup", Ack("late", FINISHED))
+    group.step()
+    assert [rank.idle for rank in group.ranks] == [True, True]
+    assert group.ranks[1].waiting("backup") == ("late",)
 
 
 @pytest.mark.parametrize("topology", [Topology(tp=2, cp=2), Topology(tp=4)], ids=str)
@@ -178,8 +213,14 @@ def test_a_follower_that_did_not_reset_with_the_first_stage_is_found(open_group:
 
 def test_ranks_that_are_laid_out_differently_are_told_so_before_any_group_is_made() -> None:
     plans = [plan_for(Topology(tp=4)), plan_for(Topology(tp=2, cp=2))] + [plan_for(Topology(tp=4))] * 2
-    with pytest.raises(RankDivergence, match=r"rank 1 is laid out as tp 2, cp 2, pp 1: grid, and this rank 0 as tp 4"):
+    with pytest.raises(RankDivergence, match=r"rank 1 is laid out as tp 2, cp 2, pp 1: grid, .* this rank 0 as tp 4"):
         together(plans, PrefixStore("other", HashStore()), 2.0)
+
+
+@pytest.mark.parametrize("kinds", [{"write": "newest"}, {}], ids=str)
+def test_lanes_that_cannot_be_are_refused_before_any_other_rank_is_waited_for(kinds: dict[str, LaneKind]) -> None:
+    with pytest.raises(Misuse):
+        open_ack_sync(0, plan_for(Topology(tp=2)), HashStore(), kinds, 2.0)
 
 
 def test_ranks_of_which_one_is_made_blocking_differ_in_the_first_round() -> None:

@@ -87,6 +87,17 @@ def test_another_length_on_one_rank_aborts_it_or_fails_it_and_the_others_say_so(
     assert DIED in failed.values()
 
 
+def test_ranks_that_open_with_other_lanes_are_told_so_before_any_group_is_made(start: Start) -> None:
+    ranks = start(tp=2, timeout=20.0, opened=False)
+    ranks.tell(0, "open", "write")
+    ranks.tell(1, "open", "write", "load")
+    for rank, kind, text, seconds in ((rank, *ranks.hear(rank)[1:]) for rank in range(2)):
+        assert kind == "RankDivergence"
+        assert f"rank {1 - rank} is laid out as tp 2, cp 1, pp 1: group, lanes " in text
+        assert f"and this rank {rank} as tp 2, cp 1, pp 1: group, lanes " in text
+        assert seconds < 10
+
+
 def test_an_object_that_breaks_with_a_round_in_flight_is_rid_of_it_by_the_deadline(start: Start) -> None:
     ranks = start(tp=2, depth=2, timeout=1.5)
     ranks.ask(0, "enqueue", "a")

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof.model.actions import Action, Attach, Evict, Flush, Reset
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS
 from rankproof.model.interleaving import Model, successors
 from rankproof.model.memory import Memory
-from rankproof.model.properties import CHECKED, PROPERTIES, Property, Transition
-from rankproof.model.protocol import BLOCKING, GUARDED, PIPELINED, depth
+from rankproof.model.properties import CHECKED, PROPERTIES, Property, Transition, property_named
+from rankproof.model.protocol import BLOCKING, GUARDED, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
 from rankproof.model.state import State, canonical
 from rankproof.model.verdict import Verdict
@@ -23,6 +25,7 @@ PROTOCOLS = {
     "depth 2": depth(2),
     "remaining at depth 2": replace(PIPELINED, lag=2),
     "reset in flight": replace(PIPELINED, resets="in-flight"),
+    "largest": replace(PIPELINED, reduces="max"),
     "own": replace(PIPELINED, pops="own"),
     "guarded": replace(GUARDED, vector="by-layout"),
 }
@@ -32,6 +35,7 @@ SCENARIOS = {
     "three ranks": Scenario(ranks=3, acks=1, ahead=1),
     "resets and flushes": Scenario(acks=1, resets=1, flushes=1, ahead=1),
     "evicts and losses": Scenario(acks=1, evicts=1, losses=1, ahead=1),
+    "whatever drains": Scenario(acks=1, resets=1, evicts=1, attaches=1, flushes=1, withdrawals=1, stalls=1, ahead=1),
     "aligned": Scenario(acks=1, evicts=1, aligned_enqueue=True, ahead=2),
     "mishaps": Scenario(acks=1, stalls=1, withdrawals=1, declines=1, throws=1, crashes=1, ahead=1),
     "layouts and modes": Scenario(acks=1, attaches=1, aligned_attach=False, blocking_ranks=1, ahead=1),
@@ -81,6 +85,33 @@ def test_both_searches_see_the_same_states(protocol: str, scenario: str) -> None
 def test_both_searches_find_a_fault_at_the_same_length(name: str) -> None:
     fault = FAULTS[name]
     assert_agree(fault.model, [PROPERTIES[fault.breaks[0]]], most=1_500)
+
+
+@pytest.mark.parametrize("kind", [Attach, Evict, Flush, Reset])
+@pytest.mark.parametrize(
+    ("name", "protocol", "scenario"),
+    [
+        ("finished-before-pop", PROTOCOLS["largest"], Scenario(acks=1)),
+        ("exact-delay", PROTOCOLS["own"], Scenario(acks=1)),
+        ("bounded-lag", PIPELINED, Scenario(acks=1, withdrawals=1)),
+    ],
+)
+def test_both_searches_find_what_falls_in_a_drain(
+    name: str, protocol: Protocol, scenario: Scenario, kind: type[Action]
+) -> None:
+    fell = property_named(name)
+    in_drain = replace(fell, broken=lambda step: fell.broken(step) if isinstance(step.action, kind) else None)
+    how_often = {"attaches": kind is Attach, "evicts": kind is Evict, "flushes": kind is Flush, "resets": kind is Reset}
+    bounds: dict[str, Any] = {name: int(often) for name, often in how_often.items()}
+    model = Model(protocol, replace(scenario, ahead=1, **bounds))
+    assert explore(model, [in_drain], limit=3_000).verdict is Verdict.VIOLATED
+    assert_agree(model, [in_drain], most=3_000)
+
+
+def test_both_searches_find_a_deadlock_at_the_same_length() -> None:
+    model = FAULTS["transfer-without-ack"].model
+    assert explore(model, [PROPERTIES["no-deadlock"]]).verdict is Verdict.VIOLATED
+    assert_agree(model, [PROPERTIES["no-deadlock"]], most=1_500)
 
 
 @given(

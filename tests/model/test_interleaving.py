@@ -1,5 +1,6 @@
 """The interleaving as an oracle: total, immutable, and the same in canonical form."""
 
+from contextlib import nullcontext
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
@@ -7,11 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof.model.actions import KINDS, Action, Count, Enqueue, Finish, Flush, Issue, Pop, Reset, Wait
+from rankproof.model.actions import (
+    KINDS,
+    Action,
+    Attach,
+    Count,
+    Enqueue,
+    Evict,
+    Finish,
+    Flush,
+    Issue,
+    Pop,
+    Reset,
+    Swap,
+    Wait,
+    Withdraw,
+)
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase, successors
+from rankproof.model.memory import Fell, Memory
+from rankproof.model.properties import Transition, property_named
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
-from rankproof.model.state import State, canonical
+from rankproof.model.schedule import Schedule, run
+from rankproof.model.state import Event, LaneState, RankState, State, canonical
 
 PROTOCOLS = (
     PIPELINED,
@@ -178,6 +197,95 @@ def test_a_drained_reset_takes_what_is_in_flight_before_it_clears() -> None:
     assert (state.ranks[0].issued, state.ranks[0].consumed) == (1, 1)
     stale = play(Model(replace(PIPELINED, resets="in-flight"), model.scenario), *both, Reset(0))
     assert (stale.ranks[0].issued, stale.ranks[0].consumed) == (1, 0)
+
+
+CHANGES = Scenario(resets=1, evicts=1, attaches=1, flushes=1, withdrawals=1, swaps=1)
+DRAINING = [Attach(0), Evict(0, 0), Flush(0), Reset(0)]
+
+
+def fallen(model: Model, *actions: Action) -> dict[str, str]:
+    """What the last of the actions breaks, by the property; none before it breaks anything."""
+    played = run(Schedule(model, actions))
+    assert played.stopped is None
+    assert {each.index for each in played.violations} <= {len(actions) - 1}
+    return {each.property: each.says for each in played.violations}
+
+
+@pytest.mark.parametrize("action", DRAINING, ids=repr)
+def test_what_a_drain_pops_must_be_finished_on_every_rank(action: Action) -> None:
+    model = Model(replace(PIPELINED, reduces="max"), CHANGES)
+    before = [Enqueue(0, 0, 0), Enqueue(1, 0, 0), Finish(0, 0, 0), *step(model, 0), *step(model, 1)]
+    assert fallen(model, *before, action) == {
+        "finished-before-pop": "rank 0 pops ack 0 of lane 0, which is not finished on rank 1",
+        "exact-delay": "rank 0 has popped 1 acks of lane 0 where blocking had popped 0",
+    }
+    assert fallen(Model(PIPELINED, CHANGES), *before, action) == {}
+
+
+@pytest.mark.parametrize("action", DRAINING, ids=repr)
+def test_what_was_finished_at_the_count_must_be_popped_in_a_drain(action: Action) -> None:
+    model = Model(PIPELINED, CHANGES)
+    acks = [kind(rank, 0, 0) for rank in (0, 1) for kind in (Enqueue, Finish)]
+    before = [*acks, *step(model, 0), *step(model, 1)]
+    assert fallen(model, *before, Withdraw(0, 0, 0), action) == {
+        "finished-before-pop": "rank 0 is to pop 1 more than its lanes hold",
+        "exact-delay": "rank 0 has popped 0 acks of lane 0 where blocking had popped 1",
+        "bounded-lag": "rank 0 has popped 0 acks of lane 0, of which 1 were finished on every rank when the round was "
+        "counted",
+    }
+    assert fallen(model, *before, action) == {}
+
+
+def test_what_a_reset_drains_is_held_against_what_the_others_popped() -> None:
+    model = Model(PIPELINED, CHANGES)
+    finishes = [Finish(rank, 0, ack) for rank in (0, 1) for ack in (0, 1)]
+    acks: list[Action] = [Enqueue(0, 0, 0), Enqueue(0, 0, 1), *finishes]
+    rest: list[Action] = [*step(model, 0), *step(model, 1), Flush(1), Reset(0)]
+    swapped = fallen(model, Swap(1, 0, 0), *acks, *rest)
+    assert swapped == {"same-pops": "pop 1 of lane 0 is ack 0 on rank 0 and ack 1 on rank 1"}
+    assert fallen(model, Enqueue(1, 0, 0), Enqueue(1, 0, 1), *acks, *rest) == {}
+
+
+def test_an_evictions_own_pops_need_not_be_finished_on_the_other_ranks() -> None:
+    model = Model(PIPELINED, CHANGES)
+    before = [Enqueue(0, 0, 0), Enqueue(1, 0, 0), *step(model, 0), *step(model, 1), Finish(0, 0, 0)]
+    assert fallen(model, *before, Evict(0, 0)) == {}
+
+
+def deadlock(model: Model, state: State) -> str | None:
+    """What the check says of a state, which what is remembered must say too."""
+    says = property_named("no-deadlock").broken(Transition(model, state, Issue(0), state))
+    memory = Memory(model, [property_named("no-deadlock")])
+    with pytest.raises(Fell) if says else nullcontext():
+        memory.successors(memory.pack(canonical(state)))
+    return says
+
+
+def test_a_rank_that_waits_in_a_drain_cannot_move() -> None:
+    model = Model(PIPELINED, Scenario(ranks=3, acks=1, resets=1, evicts=1, stalls=1))
+    ahead = RankState((LaneState(next=1),), issued=1, offers=((0,),), backing=((0,),), steps=1)
+    script = (Event("evict", 0, (1,)), Event("reset", None, (1,)))
+    lane = LaneState(next=1, waiting=(0,), stalled=frozenset({0}))
+    ranks = (replace(ahead, events=2, epoch=1), replace(ahead, events=1), RankState((lane,)))
+    assert deadlock(model, State(ranks, script, 2)) == (
+        "no rank can move: rank 0 waits for a round that rank 2 must issue first; rank 1 waits for a round that rank 2 "
+        "must issue first; the eviction waits for ack 0 on rank 2"
+    )
+    slow = RankState((replace(lane, stalled=frozenset()),))
+    assert deadlock(model, State((*ranks[:2], slow), script, 2)) is None
+
+
+def test_a_follower_whose_own_transfer_has_failed_cannot_move() -> None:
+    model = Model(PIPELINED, Scenario(acks=1, evicts=1, stalls=2, topology="pipeline"))
+    lane = LaneState(next=1, waiting=(0,), stalled=frozenset({0}))
+    told = RankState((lane,), phase=1, issued=1, consumed=1, allowed=(1,), events=1, evictions=1)
+    script = (Event("evict", 0, (1,)),)
+    assert deadlock(model, State((RankState((lane,)), told), script, 1)) == (
+        "no rank can move: the eviction waits for ack 0 on rank 0; "
+        "rank 1 waits for its own acks, as it was told to pop 1"
+    )
+    slow = replace(told, lanes=(replace(lane, stalled=frozenset()),))
+    assert deadlock(model, State((RankState((lane,)), slow), script, 1)) is None
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -1,7 +1,7 @@
 """A fault is refuted only where two finders agree, and only on ints."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pytest
 import z3
@@ -83,6 +83,13 @@ def test_no_schedule_is_shorter_than_the_shortest(name: str) -> None:
 def test_a_generous_bound_gives_the_same_length(name: str) -> None:
     fault, length = FAULTS[name], refutation(name).explored.depth
     assert search(fault.model, fault.breaks[0], length + 4).length == length
+
+
+def test_a_search_of_no_actions_finds_nothing_and_of_fewer_is_refused() -> None:
+    fault = FAULTS["use-before-wait"]
+    assert search(fault.model, fault.breaks[0], 0) == Found(Verdict.HOLDS, 0)
+    with pytest.raises(ValueError, match="bound must be 0 or more actions, not -1"):
+        search(fault.model, fault.breaks[0], -1)
 
 
 @pytest.mark.parametrize("property_name", ["finished-before-pop", "same-pops", "matched-collectives"])
@@ -179,6 +186,19 @@ def test_a_solver_that_finds_nothing_where_the_explorer_does_is_undetermined(mon
 def test_a_solver_that_gives_up_makes_the_refutation_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
     found = refuted_with(monkeypatch, FAULTS["use-before-wait"], Found(Verdict.UNDETERMINED, 0))
     assert found.verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(("name", "solver_reads_it"), [("use-before-wait", True), ("kept-buffer", False)])
+def test_an_explorer_that_gives_up_makes_the_refutation_undetermined_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, name: str, solver_reads_it: bool
+) -> None:
+    """Also where the solver has no reading, whose reason is not the one why there is no verdict."""
+    monkeypatch.setattr(refute_module, "explore", partial(explore, limit=3))
+    monkeypatch.setattr(refute_module, "search", lambda model, property_name, bound: Found(Verdict.UNDETERMINED, 0))
+    found = refute(FAULTS[name])
+    assert (supports(FAULTS[name].model, found.property) is None) is solver_reads_it
+    assert found.verdict is Verdict.UNDETERMINED
+    assert found.note == f"the explorer gave up after {found.explored.states} states"
 
 
 def _one_step() -> tuple[tuple[str, int], ...]:

@@ -1,11 +1,14 @@
 """Every obligation holds, says something, and can be broken: the registry of what is proved."""
 
+import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rankproof.model.assumptions import ASSUMPTIONS
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
@@ -13,14 +16,15 @@ from rankproof.model.verdict import Verdict
 from rankproof.proofs import broken
 from rankproof.proofs import prove as prove_module
 from rankproof.proofs.any_depth import ANY_DEPTH
+from rankproof.proofs.bounded import supports
 from rankproof.proofs.broken import choices_read
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.interleaved import INTERLEAVED
 from rankproof.proofs.lifecycle import LIFECYCLE
 from rankproof.proofs.lockstep import LOCKSTEP
-from rankproof.proofs.obligation import ASSUMPTIONS, Goals, Hypotheses, Obligation
+from rankproof.proofs.obligation import BUILT_IN, Goals, Hypotheses, Obligation
 from rankproof.proofs.prove import decide, judge, prove
-from rankproof.proofs.question import refutation_text
+from rankproof.proofs.question import denial
 from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers
 from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS, OF_THE_PROTOCOL
 
@@ -44,7 +48,7 @@ broken_by = cache(broken.broken_by)
 
 def fails_without(each: Obligation, hypothesis: str) -> bool:
     """Whether z3 finds a state in which the obligation fails, once a hypothesis may not be used."""
-    return z3_answers(refutation_text(each, PIPELINED, without=(hypothesis,))) is Answer.SAT
+    return z3_answers(denial(each, PIPELINED, without=(hypothesis,)).text()) is Answer.SAT
 
 
 def obligation(state: Any, **changes: Any) -> Obligation:
@@ -72,7 +76,7 @@ def test_both_solvers_refute_what_a_fault_breaks(name: str) -> None:
     fault = FAULTS[name]
     without = (fault.drops,) if fault.drops else ()
     for broken_one in broken_by(fault):
-        text = refutation_text(BY_NAME[broken_one], fault.protocol, without=without)
+        text = denial(BY_NAME[broken_one], fault.protocol, without=without).text()
         assert z3_answers(text) is cvc5_answers(text) is Answer.SAT
 
 
@@ -125,7 +129,7 @@ def test_what_stands_on_the_protocol_is_broken_by_a_fault(name: str) -> None:
 
 @pytest.mark.parametrize("claim", FALSE_CLAIMS, ids=lambda claim: claim.name)
 def test_a_false_claim_is_refuted_by_both_solvers(claim: Obligation) -> None:
-    text = refutation_text(claim, PIPELINED)
+    text = denial(claim).text()
     assert z3_answers(text) is cvc5_answers(text) is Answer.SAT
 
 
@@ -174,7 +178,7 @@ def test_those_are_all_the_conjuncts(conjuncts: tuple[str, ...], obligations: tu
 @pytest.mark.parametrize("each", OBLIGATIONS, ids=lambda each: each.name)
 def test_the_assumptions_of_an_obligation_are_the_ones_that_it_names(each: Obligation) -> None:
     hypotheses, _ = each.state(EveryRank(), PIPELINED)
-    assert sorted(ASSUMPTIONS & set(hypotheses)) == sorted(each.needs)
+    assert sorted(set(ASSUMPTIONS) & set(hypotheses)) == sorted(each.needs)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +192,69 @@ def test_an_obligation_fails_without_any_assumption_that_it_names(each: Obligati
 def test_every_obligation_has_a_name_of_its_own_and_a_property_that_is_stated() -> None:
     assert len(BY_NAME) == len(OBLIGATIONS)
     lemmas = {"round-invariant", "interleaving-invariant", "commutation"}
-    of_the_engine = {"named-divergence", "contained-failure", "drains-to-empty"}
-    assert {each.property for each in OBLIGATIONS} <= set(PROPERTIES) | lemmas | of_the_engine
+    assert {each.property for each in OBLIGATIONS} <= set(PROPERTIES) | lemmas
+    assert {each.property for each in FALSE_CLAIMS} <= set(PROPERTIES)
     assert all(each.name.startswith(f"{each.property}/") for each in OBLIGATIONS)
 
 
-def test_every_property_of_the_model_has_an_obligation() -> None:
-    assert set(PROPERTIES) <= {each.property for each in OBLIGATIONS}
+def test_every_property_of_the_model_has_an_obligation_but_the_one_that_is_about_deadlines() -> None:
+    assert set(PROPERTIES) - {each.property for each in OBLIGATIONS} == {"contained-failure"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        ("vector-by-layout", "matched-collectives/interleaved"),
+        ("kept-buffer", "one-owner/interleaved"),
+        ("use-before-wait", "one-owner/interleaved"),
+    ],
+)
+def test_an_obligation_is_about_the_property_that_it_is_filed_under(fault: str, name: str) -> None:
+    """A fault that breaks the property by a choice that the terms have, breaks the obligation too."""
+    assert BY_NAME[name].property in FAULTS[fault].breaks
+    assert name in broken_by(FAULTS[fault])
+
+
+DOCS = (Path(__file__).parents[2] / "docs" / "proofs.md").read_text()
+
+
+def assumption_row(name: str) -> str:
+    """The row of the document's table, from what the model and the obligations say."""
+    users = [each.name for each in OBLIGATIONS if name in each.needs and each not in ANY_DEPTH]
+    cells = (
+        f"`{name}`",
+        ASSUMPTIONS[name].says,
+        ASSUMPTIONS[name].fault and f"`{ASSUMPTIONS[name].fault}`",
+        ", ".join(ASSUMPTIONS[name].needed),
+        ", ".join(f"`{user}`" for user in users),
+        BUILT_IN.get(name),
+    )
+    return f"| {' | '.join(cell or '-' for cell in cells)} |"
+
+
+@pytest.mark.parametrize("name", ASSUMPTIONS)
+def test_the_document_says_of_an_assumption_what_the_model_and_the_obligations_say(name: str) -> None:
+    assert assumption_row(name) in DOCS.splitlines()
+
+
+def test_an_assumption_is_a_hypothesis_or_built_in() -> None:
+    assert set(BUILT_IN) | {name for each in OBLIGATIONS for name in each.needs} == set(ASSUMPTIONS)
+
+
+def test_the_document_names_the_faults_that_no_obligation_sees_and_counts_those_that_the_solver_reads() -> None:
+    unseen = [name for name in FAULTS if not broken_by(FAULTS[name])]
+    read = [name for name, fault in FAULTS.items() if supports(fault.model, fault.breaks[0]) is None]
+    words = " ".join(DOCS.split())
+    assert f"no obligation falls with {', '.join(f'`{name}`' for name in unseen)}: " in words
+    assert f"for the {len(read)} faults that the solver can read" in words
+
+
+def test_every_obligation_that_the_document_names_is_there() -> None:
+    claims = {each.name for each in (*OBLIGATIONS, *FALSE_CLAIMS)}
+    families = {each.property for each in OBLIGATIONS} | {"false"}
+    named = {name for name in re.findall(r"`([a-z-]+/[a-z-]+)`", DOCS) if name.split("/")[0] in families}
+    assert len(named) > 20
+    assert named <= claims
 
 
 def test_hypotheses_that_contradict_each_other_prove_nothing() -> None:

@@ -31,6 +31,15 @@ def test_each_exported_file_is_decided_alone_as_it_says(tmp_path: Path) -> None:
         assert z3_answers(text) is cvc5_answers(text) is expected, path.name
 
 
+def test_an_answer_to_a_text_that_cvc5_could_not_read_whole_is_unknown() -> None:
+    """The command in front fails and says so; the answer behind it is to a text without it."""
+    assert cvc5_answers("(set-logic QF_LIA)(check-sat)") is Answer.SAT
+    assert cvc5_answers("(set-logic QF_LIA)(get-model)(check-sat)") is Answer.UNKNOWN
+    assert cvc5_answers("(set-logic QF_LIA)(check-sat)(get-value (1))") is Answer.UNKNOWN
+    assert cvc5_answers("(set-logic QF_LIA)") is Answer.UNKNOWN
+    assert cvc5_answers('(set-logic QF_LIA)(echo "hello")') is Answer.UNKNOWN
+
+
 def test_an_exported_file_says_what_it_is_about(tmp_path: Path) -> None:
     export(tmp_path, obligations=FEW, false_claims=())
     text = (tmp_path / "round-invariant.step.smt2").read_text()
@@ -108,13 +117,13 @@ def test_the_word_that_refutes_negation_is_the_smallest_integer() -> None:
     assert str(-(2**63)) in next(line for line in state if line.startswith("word = "))
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_spacer_finds_an_invariant_by_itself(ranks: int) -> None:
     verdict, found = spacer_finds(ranks)
     assert verdict is Verdict.HOLDS
     now = variables(ranks, PIPELINED)
     theirs = z3.substitute_vars(found, *now)
-    at = positions(now, ranks, PIPELINED)
+    at = positions(now, ranks)
     assert implied(theirs, safe(at, ranks))
     assert implied(ours(at, ranks), safe(at, ranks))
 
@@ -122,7 +131,7 @@ def test_spacer_finds_an_invariant_by_itself(ranks: int) -> None:
 def test_spacers_invariant_and_ours_meet_in_the_first_state() -> None:
     _, found = spacer_finds(2)
     now = variables(2, PIPELINED)
-    both = z3.And(z3.substitute_vars(found, *now), ours(positions(now, 2, PIPELINED), 2), *(each == 0 for each in now))
+    both = z3.And(z3.substitute_vars(found, *now), ours(positions(now, 2), 2), *(each == 0 for each in now))
     solver = z3.Solver()
     solver.add(both)
     assert solver.check() == z3.sat

@@ -1,0 +1,97 @@
+"""The bounded worlds in which `rankproof verify` sees every interleaving of the right protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankproof import parallel
+from rankproof.model.explorer import Exploration, explore
+from rankproof.model.interleaving import Model
+from rankproof.model.properties import CHECKED
+from rankproof.model.protocol import BLOCKING, PIPELINED, depth
+from rankproof.model.scenario import Scenario
+from rankproof.output import Output, counted
+from rankproof.progress import Progress
+
+LIMIT = 200_000
+"""States after which a search gives up; several times what the largest world has."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A right protocol in a scenario that is small enough to be seen whole."""
+
+    name: str
+    model: Model
+
+
+WORLDS: tuple[World, ...] = (
+    World("blocking", Model(BLOCKING, Scenario(acks=2))),
+    World("pipelined", Model(PIPELINED, Scenario(acks=2))),
+    World("pipelined", Model(PIPELINED, Scenario(acks=1, lanes=("write", "load")))),
+    World("pipelined", Model(PIPELINED, Scenario(acks=1, resets=1, evicts=1, flushes=1))),
+    World("pipelined", Model(PIPELINED, Scenario(ranks=3, acks=1))),
+    World("depth 2", Model(depth(2), Scenario(acks=1))),
+)
+"""Together some ten seconds of one core. The proofs have no bounds; what these add is that ranks move alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What became of one world."""
+
+    world: World
+    exploration: Exploration
+
+
+def explore_all(progress: Progress, worlds: Sequence[World] = WORLDS) -> Iterator[Seen]:
+    """Each world searched with every property that single actions can break, in order, several at a time."""
+    progress("explore", counted(len(worlds), "world"))
+    for count, seen in enumerate(parallel.each(see, worlds), 1):
+        yield seen
+        progress("explore", f"{count} of {counted(len(worlds), 'world')}")
+
+
+def see(world: World) -> Seen:
+    """What becomes of one world."""
+    return Seen(world, explore(world.model, CHECKED, limit=LIMIT))
+
+
+def show(output: Output, seen: Seen) -> None:
+    """One world in a line: what it is, the verdict, and how many states it has."""
+    exploration = seen.exploration
+    what = f"{seen.world.name}: {bounds(seen.world.model.scenario)}"
+    counts = f" {exploration.states:7,} states"
+    output.say(f"  {what:<56} ", (exploration.verdict, exploration.verdict), (counts, "quiet"))
+    if exploration.broken:
+        output.paragraph(f"✗ {exploration.broken.property}: {exploration.broken.says}", indent=4, hang=2, style="fall")
+
+
+def bounds(scenario: Scenario) -> str:
+    """A scenario's bounds in words; one lane goes without saying, and so does what does not happen."""
+    counts = {
+        "rank": scenario.ranks,
+        "lane": len(scenario.lanes) if len(scenario.lanes) > 1 else 0,
+        "ack": scenario.acks,
+        "lost enqueue": scenario.losses,
+        "reset": scenario.resets,
+        "eviction": scenario.evicts,
+        "flush": scenario.flushes,
+    }
+    return ", ".join(counted(count, word) for word, count in counts.items() if count)
+
+
+def document(seen: Seen) -> dict[str, Any]:
+    """One world as a JSON value."""
+    exploration = seen.exploration
+    return {
+        "protocol": seen.world.name,
+        "scenario": bounds(seen.world.model.scenario),
+        "verdict": exploration.verdict,
+        "states": exploration.states,
+        "transitions": exploration.transitions,
+        "depth": exploration.depth,
+        "broken": exploration.broken.property if exploration.broken else None,
+    }

@@ -1,0 +1,236 @@
+"""`rankproof refute --matrix`: every fault held against every property, and who found the shortest schedule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rankproof import parallel
+from rankproof.model.explorer import Exploration, explore
+from rankproof.model.faults import Fault, fault_named
+from rankproof.model.properties import PROPERTIES, Property
+from rankproof.model.schedule import Schedule, run
+from rankproof.model.state import State
+from rankproof.model.system import Disabled, Model
+from rankproof.model.verdict import Verdict, combine
+from rankproof.output import Output
+from rankproof.progress import Progress
+from rankproof.proofs.bounded import BROKEN, search, supports
+from rankproof.proofs.refute import concrete
+
+LIMIT = 30_000
+"""States after which a search gives up: one fault lets rounds pile up without end, and the others have far fewer."""
+
+DRAINS = "drains-to-empty"
+
+LABEL = 28
+"""Columns for the names of faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One fault and one property.
+
+    name     of the property
+    verdict   violated where a shortest schedule was replayed on ints and every finder that can look finds one as long;
+             holds where every state of the fault's scenario was seen; undetermined where a finder gave up or the
+             finders differ; None where the property speaks of what the scenario does not have
+    length   actions in the shortest schedule, or None
+    finders  "E" for the explorer, "S" for the solver's bounded search: those that found one of that length
+    note     why the solver was not asked, or why there is no verdict; else empty
+    """
+
+    name: str
+    verdict: Verdict | None
+    length: int | None = None
+    finders: str = ""
+    note: str = ""
+
+    @property
+    def sign(self) -> str:
+        """`.` holds, a length with its finders where it falls, `-` where there is no verdict."""
+        if self.verdict is Verdict.VIOLATED:
+            return f"{self.length}{self.finders}"
+        return "." if self.verdict is Verdict.HOLDS else "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One fault and every property, in their order."""
+
+    fault: Fault
+    cells: tuple[Cell, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds where all falls that the catalogue says falls, and the finders agree; the rest may be open."""
+        opposite = {Verdict.VIOLATED: Verdict.HOLDS, Verdict.HOLDS: Verdict.VIOLATED}
+        claimed = (cell.verdict for cell in self.cells if cell.name in self.fault.breaks)
+        is_disputed = any(cell.verdict is Verdict.UNDETERMINED and cell.length for cell in self.cells)
+        return combine(
+            [
+                *(opposite.get(verdict, Verdict.UNDETERMINED) if verdict else Verdict.VIOLATED for verdict in claimed),
+                Verdict.UNDETERMINED if is_disputed else Verdict.HOLDS,
+            ]
+        )
+
+
+def report(output: Output, progress: Progress, faults: Sequence[Fault]) -> Verdict:
+    """The table of these faults, a row as soon as it and those above it are known; then what the signs leave out.
+
+    What holds here is that each fault breaks every property that the catalogue says it breaks. The JSON document has
+    `properties` (their names) and `faults`, each with `name`, `breaks`, `verdict` and `cells` (`name`, `verdict` or
+    null where the property does not apply, `length`, `finders`, `note`).
+    """
+    output.say(("Each fault against each property", "title"))
+    output.paragraph(
+        "  ".join(f"{place}\N{NO-BREAK SPACE}{name}" for place, name in enumerate(PROPERTIES, 1)), indent=2
+    )
+    heads = [str(place) for place, _ in enumerate(PROPERTIES, 1)]
+    output.say((_line("", heads), "head"))
+    rows: list[Row] = []
+    progress("matrix")
+    for row in parallel.each(row_of, [fault.name for fault in faults]):
+        rows.append(row)
+        output.say(_line(row.fault.name, [cell.sign for cell in row.cells]))
+        progress("matrix", f"{len(rows)} of {len(faults)} faults")
+    _explain(output, rows)
+    verdict = combine(row.verdict for row in rows)
+    output.say((verdict, verdict), f": {summary(rows)}")
+    output.document("matrix", verdict, {"properties": list(PROPERTIES), "faults": [document(row) for row in rows]})
+    return verdict
+
+
+def row_of(name: str) -> Row:
+    """The row of the fault of that name."""
+    fault = fault_named(name)
+    cells = {cell.name: cell for cell in cells_of(fault.model)}
+    return Row(fault, tuple(cells[each] for each in PROPERTIES))
+
+
+def cells_of(model: Model, limit: int = LIMIT) -> Iterator[Cell]:
+    """Each property in a model: seen whole by the explorer, and searched by the solver where it falls.
+
+    Those that look at one rank or at pairs are cheap, so they share a search; the first that falls leaves it, and the
+    rest are looked at again. Each of the others has a search of its own.
+    """
+    concerned = [each for each in PROPERTIES.values() if each.concerns(model)]
+    yield from (
+        Cell(each.name, None, note="the scenario has nothing that it speaks of")
+        for each in PROPERTIES.values()
+        if each not in concerned
+    )
+    yield from _searched_together(model, [each for each in concerned if each.looks_at != "group"], limit)
+    for each in concerned:
+        if each.looks_at == "group":
+            yield from _searched_together(model, [each], limit)
+
+
+def _searched_together(model: Model, properties: Sequence[Property], limit: int) -> Iterator[Cell]:
+    left = {each.name: each for each in properties}
+    while left:
+        explored = explore(model, [_only_at_rest(each) for each in left.values()], limit=limit)
+        if explored.broken is None:
+            is_whole = explored.verdict is Verdict.HOLDS
+            note = "" if is_whole else f"the explorer gave up after {explored.states:,} states"
+            yield from (Cell(name, explored.verdict, note=note) for name in left)
+            return
+        name = explored.broken.property
+        fallen = left.pop(name)
+        if name == DRAINS:
+            explored = explore(model, [fallen], limit=limit)
+        yield _fallen(model, name, explored)
+
+
+def _fallen(model: Model, name: str, explored: Exploration) -> Cell:
+    """A property that falls, in the explorer's schedule, which may be put to the solver as well."""
+    if explored.broken is None:
+        return Cell(name, Verdict.UNDETERMINED, note="the explorer finds it broken at rest, and no shortest schedule")
+    found = Cell(name, Verdict.VIOLATED, explored.depth, "E", supports(model, name) or "")
+    if not _breaks(Schedule(model, explored.broken.actions, "explorer", name)):
+        return replace(found, verdict=Verdict.UNDETERMINED, note="the explorer's schedule breaks nothing on ints")
+    return found if found.note else _searched(model, found)
+
+
+def _searched(model: Model, found: Cell) -> Cell:
+    """What the solver's search makes of a property that has fallen to the explorer."""
+    assert found.length is not None
+    solved = search(model, found.name, found.length)
+    if (solved.verdict, solved.length) != (Verdict.VIOLATED, found.length):
+        says = f"{found.length} actions to the explorer; the solver says {solved.verdict} at {solved.length}"
+        return replace(found, verdict=Verdict.UNDETERMINED, note=says)
+    actions = concrete(model, solved)
+    if isinstance(actions, Disabled) or not _breaks(Schedule(model, actions, "solver", found.name)):
+        return replace(found, verdict=Verdict.UNDETERMINED, note="the solver's schedule breaks nothing on ints")
+    return replace(found, finders="ES")
+
+
+def _breaks(schedule: Schedule) -> bool:
+    """Whether a schedule breaks its property on ints with its last action, and not before."""
+    replayed = run(schedule)
+    fell = [each.index for each in replayed.violations if each.property == schedule.breaks]
+    return replayed.stopped is None and fell == [len(schedule.actions) - 1]
+
+
+def _only_at_rest(prop: Property) -> Property:
+    """The property `drains-to-empty` looked at between steps alone; any other as it is.
+
+    It falls in a model if and only if the whole property does. The whole property first plays on from each state, by
+    actions that the explorer takes too, until all ranks are at the end of the same step; so that state is seen anyway.
+    It only falls later, so its length is not the shortest.
+    """
+    if prop.name != DRAINS:
+        return prop
+
+    def is_at_rest(state: State) -> bool:
+        return len({rank.steps for rank in state.ranks}) == 1 and not any(rank.phase for rank in state.ranks)
+
+    return replace(
+        prop,
+        broken=lambda step: prop.broken(step) if is_at_rest(step.after) else None,
+        touched=lambda before, after: before is not after and not after.phase,
+    )
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many cells there are of each kind."""
+    signs = Counter(cell.verdict for row in rows for cell in row.cells)
+    both = sum(cell.finders == "ES" for row in rows for cell in row.cells)
+    return (
+        f"{len(rows)} faults break {signs[Verdict.VIOLATED]} properties, {both} of them seen by both finders, "
+        f"and leave {signs[Verdict.HOLDS]} whole; {signs[Verdict.UNDETERMINED]} are open"
+    )
+
+
+def document(row: Row) -> dict[str, Any]:
+    """A row as a JSON value."""
+    cells = [asdict(cell) for cell in row.cells]
+    return {"name": row.fault.name, "breaks": row.fault.breaks, "verdict": row.verdict, "cells": cells}
+
+
+def _line(label: str, signs: Sequence[str]) -> str:
+    """A line of the table; a property that the solver can search for needs room for one sign more."""
+    widths = [5 if name in BROKEN else 4 for name in PROPERTIES]
+    return f"{label:<{LABEL}}" + "".join(f"{sign:>{width}}" for sign, width in zip(signs, widths, strict=True))
+
+
+def _explain(output: Output, rows: Sequence[Row]) -> None:
+    """What the signs mean, and the notes, each once."""
+    output.say()
+    output.paragraph(
+        "a number: actions in the shortest schedule that breaks it, found by E the explorer, S the solver; . holds in "
+        "the whole scenario of the fault, seen by E; - the scenario has nothing that the property speaks of",
+        indent=2,
+    )
+    for row in rows:
+        for cell in row.cells:
+            if cell.verdict is Verdict.UNDETERMINED:
+                note = f"{row.fault.name}, {cell.name}: {cell.note}"
+                output.paragraph(note, indent=2, hang=2, style="undetermined")
+    alone = Counter(cell.note for row in rows for cell in row.cells if cell.finders == "E" and cell.note)
+    if alone:
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in alone.most_common())
+        output.paragraph(f"E alone, because {reasons}", indent=2, hang=2, style="quiet")
+    output.say()

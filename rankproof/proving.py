@@ -1,0 +1,119 @@
+"""`rankproof prove`: one obligation a line, name first, then the verdict and the time; then what is false."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rankproof import files
+from rankproof.doubting import asked_again, false_claims, tried
+from rankproof.model.verdict import Verdict, combine
+from rankproof.output import Output
+from rankproof.progress import Progress
+from rankproof.proofs.export import export
+from rankproof.proofs.obligation import BUILT_IN
+from rankproof.proofs.prove import Proof, prove
+from rankproof.proofs.theorems import OBLIGATIONS
+from rankproof.proofs.witness import witness
+
+_STATED = {each.name: each for each in OBLIGATIONS}
+
+
+def report(
+    output: Output,
+    progress: Progress,
+    *,
+    cross_check: bool = False,
+    folder: Path | None = None,
+    seeds: int = 0,
+    witnesses: bool = False,
+) -> Verdict:
+    """Proves the pipelined protocol for every number of ranks, and says how it goes.
+
+    With `cross_check` both solvers are asked; with `seeds` each obligation again so many times; with `witnesses` a
+    state is shown that has the hypotheses; into `folder` each obligation is written as SMT-LIB.
+
+    The JSON document has `proofs`, each with `obligation`, `property`, `says`, `needs` (the assumptions that it uses),
+    `verdict`, `seconds`, `note` (why there is no verdict, or empty) and, if asked for, `witness`; `solvers`;
+    `false_claims`, each with `name`, `says`, `verdict` and `counterexample`; `sweeps`, each with `obligation`,
+    `verdict`, `answers`, `worst_s`, `control` and `spread_s`; and `files`. Raises BadInput for a folder that cannot be
+    written.
+    """
+    written = export(files.folder_for_writing(folder)) if folder else ()
+    proofs = prove_all(output, progress, cross_check=cross_check, witnesses=witnesses)
+    output.say()
+    claims = false_claims(output, cross_check=cross_check)
+    sweeps = asked_again(output, progress, seeds) if seeds else []
+    if written:
+        output.say()
+        output.say(f"{len(written)} files written to {folder}; each says what a solver has to answer")
+    stages = [combine(proof.verdict for proof in proofs), combine(claim.verdict for claim in claims)]
+    stages += [combine(sweep.verdict for sweep in sweeps)] if seeds else []
+    verdict = combine(stages)
+    refuted = sum(claim.verdict is Verdict.HOLDS for claim in claims)
+    output.say()
+    output.say(
+        (verdict, verdict), f": {summary(proofs)}; {refuted} of {len(claims)} false claims are refuted{_loud(proofs)}"
+    )
+    output.document(
+        "prove",
+        verdict,
+        {
+            "solvers": ["z3", "cvc5"] if cross_check else ["z3"],
+            "proofs": [
+                asdict(proof) | ({"witness": witness(_STATED[proof.obligation])} if witnesses else {})
+                for proof in proofs
+            ],
+            "false_claims": [asdict(claim) for claim in claims],
+            "sweeps": [asdict(sweep) | {"verdict": sweep.verdict} for sweep in sweeps],
+            "files": [str(path) for path in written],
+        },
+    )
+    return verdict
+
+
+def prove_all(output: Output, progress: Progress, *, cross_check: bool = False, witnesses: bool = False) -> list[Proof]:
+    """Every obligation, each shown when it is decided."""
+    by = ", by z3 and by cvc5" if cross_check else ""
+    output.say((f"The pipelined protocol, for every number of ranks{by}", "title"))
+    progress("prove")
+    proofs: list[Proof] = []
+    longest = max(len(each.name) for each in OBLIGATIONS)
+    for proof in prove(cross_check=cross_check):
+        proofs.append(proof)
+        milliseconds = f"{proof.seconds * 1000:6.0f} ms"
+        output.say(
+            f"  {proof.obligation:<{longest}} ", (f"{proof.verdict:<12}", proof.verdict), (milliseconds, "quiet")
+        )
+        if proof.verdict is not Verdict.HOLDS:
+            why = f"; {proof.note}" if proof.note else ""
+            output.paragraph(f"{proof.says}{why}", indent=4, style=proof.verdict)
+        if witnesses:
+            state = witness(_STATED[proof.obligation])
+            output.paragraph(f"witness: {tried(state) if state else 'none'}", indent=4, hang=2, style="quiet")
+        progress("prove", f"{len(proofs)} obligations")
+    return proofs
+
+
+def summary(proofs: Sequence[Proof]) -> str:
+    """How many obligations hold, and for what."""
+    holding = sum(proof.verdict is Verdict.HOLDS for proof in proofs)
+    return f"{holding} of {len(proofs)} obligations hold, for every number of ranks, counts and steps"
+
+
+def assumptions(proofs: Sequence[Proof]) -> list[str]:
+    """The names of the assumptions that some proof uses, and of those that are in the form of all of them."""
+    return sorted({name for proof in proofs for name in proof.needs} | (set(BUILT_IN) if proofs else set()))
+
+
+def documents(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
+    """The proofs as JSON values."""
+    return [asdict(proof) for proof in proofs]
+
+
+def _loud(proofs: Sequence[Proof]) -> str:
+    """What no reader of the last line may miss."""
+    split = [proof.obligation for proof in proofs if "DISAGREE" in proof.note]
+    return f"; THE SOLVERS DISAGREE on {', '.join(split)}" if split else ""

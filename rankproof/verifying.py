@@ -1,0 +1,176 @@
+"""`rankproof verify`: every stage in turn, and a summary of what holds, under what, and what that does not show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rankproof import exploring, fuzzing, proving, refuting
+from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.launcher import Launcher
+from rankproof.exploring import Seen
+from rankproof.model.assumptions import ASSUMPTIONS
+from rankproof.model.faults import FAULTS
+from rankproof.model.properties import PROPERTIES
+from rankproof.model.verdict import Verdict, combine
+from rankproof.output import Output, counted
+from rankproof.progress import Progress
+from rankproof.proofs.prove import Proof
+from rankproof.proofs.refute import Refutation
+
+NOT_SHOWN = (
+    "that an engine keeps these assumptions, or does what the model does: hold yours against it by rankproof fuzz",
+    "what no proof covers, and no schedule of the bounded worlds or of the random runs has reached",
+    "that torch, gloo or the operating system keep their word in other schedules, or between several hosts",
+    "how fast any of it is",
+)
+"""What a green run does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """One run of the reference implementation on real processes: its lag, how many, and how many random schedules."""
+
+    lag: int
+    ranks: int
+    examples: int
+
+
+REAL: tuple[Real, ...] = (Real(1, 2, 40), Real(0, 2, 20), Real(1, 4, 8))
+"""A third of a minute on two cores, most of it for starting processes and for four ranks on two cores."""
+
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What the stages came to."""
+
+    proofs: Sequence[Proof]
+    refutations: Sequence[Refutation]
+    worlds: Sequence[Seen]
+    runs: Sequence[Fuzzing]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all stages together; one in which nothing ran leaves it undetermined."""
+        stages = (
+            [proof.verdict for proof in self.proofs],
+            [refuting.caught(each) for each in self.refutations],
+            [seen.exploration.verdict for seen in self.worlds],
+            [run.verdict for run in self.runs],
+        )
+        return combine(combine(stage) for stage in stages)
+
+
+def report(output: Output, progress: Progress) -> Verdict:
+    """Runs every stage, each shown as it goes, then the summary.
+
+    The JSON document has `proofs`, `faults`, `worlds` and `runs` as the other verbs have them, `assumptions` (name to
+    meaning) and `not_shown`.
+    """
+    began = time.monotonic()
+    results = run_stages(output, progress)
+    summarize(output, results)
+    output.say((results.verdict, results.verdict), f": everything above, in {time.monotonic() - began:.0f} s")
+    output.document(
+        "verify",
+        results.verdict,
+        {
+            "proofs": proving.documents(results.proofs),
+            "faults": [refuting.document(each) for each in results.refutations],
+            "worlds": [exploring.document(seen) for seen in results.worlds],
+            "runs": [fuzzing.document(run) for run in results.runs],
+            "assumptions": {name: ASSUMPTIONS[name].says for name in proving.assumptions(results.proofs)},
+            "not_shown": NOT_SHOWN,
+        },
+    )
+    return results.verdict
+
+
+def run_stages(output: Output, progress: Progress) -> Results:
+    """Every stage in turn: proofs, faults, bounded worlds, real processes."""
+    with Launcher() as launcher:  # it loads torch in the background while the first stages run
+        proofs = proving.prove_all(output, progress)
+        output.say()
+        output.say(("Known faults, each held against the property that it is to break", "title"))
+        refutations = list(_refute(output, progress))
+        output.say()
+        output.say(("Bounded worlds, every interleaving of ranks that move alone", "title"))
+        worlds = list(_explore(output, progress))
+        output.say()
+        output.say(("The reference implementation on real processes, against the model", "title"))
+        return Results(proofs, refutations, worlds, list(_run_real(output, progress, launcher)))
+
+
+def _refute(output: Output, progress: Progress) -> Iterator[Refutation]:
+    for refutation in refuting.refute_all(list(FAULTS.values()), progress):
+        verdict = refuting.caught(refutation)
+        words = {Verdict.HOLDS: "caught", Verdict.VIOLATED: "not caught"}.get(verdict, verdict)
+        length = f", {counted(len(refutation.schedule.actions), 'action')}" if refutation.schedule else ""
+        found = (f"{refutation.property}{length}", "quiet")
+        output.say(f"  {refutation.fault.name:<32} ", (f"{words:<12} ", verdict), found)
+        yield refutation
+
+
+def _explore(output: Output, progress: Progress) -> Iterator[Seen]:
+    for seen in exploring.explore_all(progress):
+        exploring.show(output, seen)
+        yield seen
+
+
+def _run_real(output: Output, progress: Progress, launcher: Launcher) -> Iterator[Fuzzing]:
+    for real in REAL:
+        found = fuzzing.run_fuzz(
+            progress,
+            fuzzing.REFERENCE[real.lag],
+            lag=real.lag,
+            ranks=real.ranks,
+            examples=real.examples,
+            seed=SEED,
+            launcher=launcher,
+        )
+        counts = f"{found.examples:,} schedules, {found.steps:,} steps"
+        output.say(f"  {_who(found):<32} ", (f"{found.verdict:<12} ", found.verdict), (counts, "quiet"))
+        if found.verdict is not Verdict.HOLDS:
+            fuzzing.show(output, found)
+        yield found
+
+
+def summarize(output: Output, results: Results) -> None:
+    """What holds, for which N and under which assumptions; the faults as pictures; what ran; what is not shown."""
+    output.say()
+    for refutation in results.refutations:
+        refuting.show(output, refutation)
+        output.say()
+    lacking = {proof.property for proof in results.proofs if proof.verdict is not Verdict.HOLDS}
+    proved = dict.fromkeys(proof.property for proof in results.proofs if proof.property in PROPERTIES)
+    holding = [name for name in proved if name not in lacking]
+    output.say(("For every number of ranks, of acks and of steps", "title"))
+    output.paragraph(f"{', '.join(holding) or 'nothing'}: {proving.summary(results.proofs)}.", indent=2, hang=2)
+    if lacking:
+        output.paragraph(f"not proved: {', '.join(sorted(lacking))}", indent=2, hang=2, style="violated")
+    output.say("  They assume:")
+    for name in proving.assumptions(results.proofs):
+        output.paragraph(f"{name}: {ASSUMPTIONS[name].says}", indent=4, hang=2)
+    output.say(("Within bounds", "title"))
+    output.paragraph(f"{_explored(results.worlds)}.", indent=2, hang=2)
+    output.paragraph(f"{refuting.summary(results.refutations)}.", indent=2, hang=2)
+    output.say(("On real processes", "title"))
+    for found in results.runs:
+        output.paragraph(f"{found.subject.rpartition(':')[2]}: {fuzzing.summary(found)}.", indent=2, hang=2)
+    output.say(("What this does not show", "title"))
+    for line in NOT_SHOWN:
+        output.paragraph(f"- {line}", indent=2, hang=2)
+    output.say()
+
+
+def _explored(worlds: Sequence[Seen]) -> str:
+    states = sum(seen.exploration.states for seen in worlds)
+    whole = sum(seen.exploration.verdict is Verdict.HOLDS for seen in worlds)
+    return f"{whole} of {len(worlds)} worlds seen whole and right, {states:,} states, with ranks that move alone"
+
+
+def _who(found: Fuzzing) -> str:
+    return f"{found.subject.rpartition(':')[2]} on {found.ranks} processes"

@@ -1,0 +1,213 @@
+"""The command line: exit codes, one line for each error, and nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof import cli, replaying
+from rankproof.model.actions import Pop, Wait
+from rankproof.model.faults import FAULTS
+from rankproof.model.schedule import Schedule
+
+COMMAND = [str(Path(sys.executable).with_name("rankproof"))]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The installed command in a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "missing command (see rankproof --help)"),
+        (("verfy",), "no such command 'verfy'. Did you mean 'verify'? (see rankproof --help)"),
+        (("prove", "--fromat"), "no such option: --fromat (Possible options: --format) (see rankproof --help)"),
+        (("prove", "--zzz"), "no such option: --zzz (see rankproof --help)"),
+        (
+            ("prove", "--format", "yaml"),
+            "invalid value for '--format': 'yaml' is not one of 'text', 'json' (see rankproof --help)",
+        ),
+        (("prove", "more"), "got unexpected extra argument(s) (more) (see rankproof --help)"),
+        (("replay",), "missing argument 'FILE' (see rankproof --help)"),
+        (("replay", "nowhere.json"), "nowhere.json: cannot read the schedule: No such file or directory"),
+        (("refute", "count-before"), "unknown fault 'count-before'; did you mean 'count-before-pop'?"),
+        (("refute", "--out", "/dev/null"), "/dev/null: this is a file, and a folder is needed to write into"),
+        (("refute", "--out", "/proc/x"), "/proc/x: cannot write into this folder: no such file or directory"),
+        (("fuzz", "--lag", "3"), "the reference implementation has lag 0, 1, 2, 4, not 3; give another by --subject"),
+        (("fuzz", "--subject", "nothing"), "factory 'nothing' does not read package.module:callable"),
+    ],
+)
+def test_bad_usage_and_bad_input_are_one_line_and_exit_2(
+    rankproof: Callable[..., Any], arguments: tuple[str, ...], line: str
+) -> None:
+    answer = rankproof(*arguments)
+    assert answer.err.splitlines()[-1] == f"rankproof: {line}"
+    assert [shown for shown in answer.err.splitlines()[:-1] if not shown.startswith("fuzz ")] == []
+    assert (answer.code, answer.out) == (2, "")
+
+
+@pytest.mark.parametrize("option", [("--ranks", "1"), ("--lag", "-1"), ("--examples", "0"), ("--seed", "x")])
+def test_an_impossible_option_is_named(rankproof: Callable[..., Any], option: tuple[str, str]) -> None:
+    answer = rankproof("fuzz", *option)
+    assert answer.code == 2
+    assert answer.err.startswith(f"rankproof: invalid value for '{option[0]}': ")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_schedule_that_breaks_nothing_holds(
+    rankproof: Callable[..., Any], file: Callable[[Schedule], Path], three_ranks: Schedule
+) -> None:
+    assert rankproof("replay", file(three_ranks)).code == 0
+
+
+def test_a_schedule_that_breaks_a_property_is_violated(
+    rankproof: Callable[..., Any], file: Callable[[Schedule], Path], own_count: Schedule
+) -> None:
+    assert rankproof("replay", file(own_count)).code == 1
+
+
+def test_a_schedule_without_actions_is_undetermined(
+    rankproof: Callable[..., Any], file: Callable[[Schedule], Path]
+) -> None:
+    assert rankproof("replay", file(Schedule(FAULTS["pop-own-count"].model, ()))).code == 3
+
+
+def test_an_action_that_cannot_be_taken_is_named_with_its_place(
+    rankproof: Callable[..., Any], file: Callable[[Schedule], Path]
+) -> None:
+    path = file(Schedule(FAULTS["pop-own-count"].model, (Wait(0), Wait(0), Pop(0))))
+    answer = rankproof("replay", path)
+    assert answer.err == f"rankproof: {path}: actions[1]: cannot be taken here: rank 0 comes to pop next\n"
+    assert (answer.code, answer.out) == (2, "")
+
+
+def test_an_internal_error_is_one_line_and_says_how_to_see_more(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(cli.DEBUG, raising=False)
+    monkeypatch.setattr(replaying, "report", _fails)
+    answer = rankproof("replay", "any.json")
+    assert answer.err == (
+        "rankproof: internal error: ZeroDivisionError: by nothing "
+        "(set RANKPROOF_DEBUG=1 to see where; please report it)\n"
+    )
+    assert (answer.code, answer.out) == (3, "")
+
+
+def test_an_internal_error_shows_where_when_asked(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(cli.DEBUG, "1")
+    monkeypatch.setattr(replaying, "report", _fails)
+    answer = rankproof("replay", "any.json")
+    assert "in _fails" in answer.err
+    assert answer.code == 3
+
+
+def _fails(*_: object) -> None:
+    raise ZeroDivisionError("by nothing")
+
+
+def test_an_interrupt_is_one_line_and_exit_130(rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(replaying, "report", interrupted)
+    answer = rankproof("replay", "any.json")
+    assert (answer.code, answer.out, answer.err) == (130, "", "rankproof: interrupted\n")
+
+
+def test_an_interrupt_that_python_drops_is_not_lost(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Term:
+        """Its deletion is where the interrupt arrives, as it does among the terms of a solver."""
+
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    def report(*_: object) -> None:
+        del_at_once = Term()
+        del del_at_once
+        time.sleep(20)
+
+    monkeypatch.setattr(replaying, "report", report)
+    assert rankproof("replay", "any.json").code == 130
+
+
+def test_ctrl_c_in_the_middle_of_a_verb_ends_it_without_a_traceback() -> None:
+    command = [*COMMAND, "refute", "use-before-wait", "divergent-enqueue"]  # the first is quick, the second is not
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline(), process.communicate(timeout=30)  # so that it is past its imports, and at work
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors.splitlines()[-1]) == (130, "rankproof: interrupted")
+    assert "Traceback" not in errors
+    assert time.monotonic() - sent < 20
+
+
+def test_a_reader_that_leaves_early_is_not_a_verdict() -> None:
+    with subprocess.Popen([*COMMAND, "prove"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.stderr
+        errors = process.stderr.read()
+        process.wait(timeout=60)
+    assert process.returncode == 141
+    assert "rror" not in errors
+
+
+def test_help_comes_without_torch_and_without_a_solver() -> None:
+    code = (
+        "import sys; from rankproof.cli import main; codes = [main(['--help']), main(['verify', '--help'])]; "
+        "heavy = {'torch', 'z3', 'cvc5', 'hypothesis'} & set(sys.modules); sys.exit(f'{codes} {heavy}')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr.strip() == "[0, 0] set()"
+
+
+def test_help_names_every_verb_and_the_exit_codes(rankproof: Callable[..., Any]) -> None:
+    out = rankproof("--help").out
+    assert [
+        verb for verb in ("verify", "prove", "refute", "explain", "fuzz", "replay") if f"\n  {verb} " not in out
+    ] == []
+    assert "0 holds, 1 violated, 2 bad usage or bad input, 3 undetermined" in out
+
+
+def test_the_installed_command_gives_the_exit_code_to_the_shell(
+    file: Callable[[Schedule], Path], own_count: Schedule
+) -> None:
+    assert run("replay", str(file(own_count))).returncode == 1
+
+
+def test_a_stream_that_is_not_utf_8_gets_ascii(file: Callable[[Schedule], Path], own_count: Schedule) -> None:
+    done = run("replay", str(file(own_count)), PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.stdout.isascii()
+    assert "+= r1: min(1, 0) = 0 =" in done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_stream_that_is_no_terminal_gets_no_escape_codes(
+    file: Callable[[Schedule], Path], own_count: Schedule
+) -> None:
+    assert "\x1b" not in run("replay", str(file(own_count))).stdout

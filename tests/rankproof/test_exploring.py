@@ -1,0 +1,63 @@
+"""The bounded worlds: the right protocols seen whole, and a wrong one found out."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from rankproof import exploring
+from rankproof.exploring import WORLDS, World
+from rankproof.model.faults import FAULTS
+from rankproof.model.scenario import Scenario
+from rankproof.model.verdict import Verdict
+from rankproof.output import Form, Output
+
+SMALLEST = replace(WORLDS[0], model=replace(WORLDS[0].model, scenario=Scenario(acks=1)))
+
+
+def shown(world: World) -> list[str]:
+    stream = io.StringIO()
+    (seen,) = exploring.explore_all(lambda stage, detail="": None, (world,))
+    exploring.show(Output(Form.TEXT, stream), seen)
+    return stream.getvalue().splitlines()
+
+
+def test_a_right_protocol_is_seen_whole() -> None:
+    (line,) = shown(SMALLEST)
+    assert line.split()[:7] == ["blocking:", "2", "ranks,", "1", "ack", "holds", "371"]
+
+
+def test_a_wrong_protocol_is_named_with_what_fell() -> None:
+    fault = FAULTS["use-before-wait"]
+    line, fall = shown(World("wrong", fault.model))
+    assert "violated" in line
+    assert fall.startswith("    ✗ one-owner: " if "one-owner" in fall else "    ✗ finished-before-pop: ")
+
+
+def test_a_search_that_is_cut_short_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring, "LIMIT", 100)
+    (seen,) = exploring.explore_all(lambda stage, detail="": None, (SMALLEST,))
+    assert seen.exploration.verdict is Verdict.UNDETERMINED
+    assert exploring.document(seen)["verdict"] == "undetermined"
+
+
+def test_progress_says_how_many_worlds_there_are_and_have_been_seen() -> None:
+    told: list[str] = []
+    list(exploring.explore_all(lambda stage, detail="": told.append(f"{stage}: {detail}"), (SMALLEST,)))
+    assert told == ["explore: 1 world", "explore: 1 of 1 world"]
+
+
+def test_the_worlds_cover_every_right_protocol_and_what_the_engine_does() -> None:
+    assert {world.model.protocol.lag for world in WORLDS} == {0, 1, 2}
+    scenarios = [world.model.scenario for world in WORLDS]
+    assert max(scenario.ranks for scenario in scenarios) >= 3
+    assert max(len(scenario.lanes) for scenario in scenarios) >= 2
+    assert any(scenario.resets and scenario.evicts and scenario.flushes for scenario in scenarios)
+
+
+def test_bounds_are_said_in_words() -> None:
+    assert exploring.bounds(Scenario(acks=1)) == "2 ranks, 1 ack"
+    many = Scenario(ranks=3, lanes=("a", "b"), acks=2, losses=2, resets=1, evicts=2, flushes=2)
+    assert exploring.bounds(many) == "3 ranks, 2 lanes, 2 acks, 2 lost enqueues, 1 reset, 2 evictions, 2 flushes"

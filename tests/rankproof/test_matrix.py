@@ -1,0 +1,146 @@
+"""`rankproof refute --matrix`: every fault against every property, and the finders that agree on the length."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rankproof import matrix
+from rankproof.matrix import Cell, Row, cells_of, row_of
+from rankproof.model.explorer import explore
+from rankproof.model.faults import FAULTS
+from rankproof.model.properties import PROPERTIES, property_named
+from rankproof.model.protocol import PIPELINED
+from rankproof.model.scenario import Scenario
+from rankproof.model.system import Model
+from rankproof.model.verdict import Verdict
+from rankproof.proofs.bounded import Found
+
+
+@pytest.fixture(scope="module")
+def use_before_wait() -> Row:
+    return row_of("use-before-wait")
+
+
+def signs(row: Row) -> dict[str, str]:
+    """What the table shows where something falls."""
+    return {cell.name: cell.sign for cell in row.cells if cell.verdict is Verdict.VIOLATED}
+
+
+def test_a_row_has_a_cell_for_each_property_in_their_order(use_before_wait: Row) -> None:
+    assert [cell.name for cell in use_before_wait.cells] == list(PROPERTIES)
+
+
+def test_a_cell_has_the_shortest_length_and_who_found_it(use_before_wait: Row) -> None:
+    assert signs(use_before_wait) == {"finished-before-pop": "7ES", "exact-delay": "7E", "one-owner": "5E"}
+
+
+def test_one_search_for_many_properties_finds_what_a_search_for_each_finds(use_before_wait: Row) -> None:
+    model = use_before_wait.fault.model
+    for cell in use_before_wait.cells:
+        if cell.verdict is not None:
+            alone = explore(model, [property_named(cell.name)])
+            assert (cell.verdict, cell.length) == (alone.verdict, alone.depth if alone.broken else None), cell.name
+
+
+@pytest.mark.parametrize("name", ["idle-without-flush", "transfer-without-ack", "skipped-round"])
+def test_looking_at_rest_alone_finds_what_does_not_drain_and_its_shortest_schedule(name: str) -> None:
+    (cell,) = (cell for cell in cells_of(FAULTS[name].model) if cell.name == "drains-to-empty")
+    alone = explore(FAULTS[name].model, [property_named("drains-to-empty")])
+    assert (cell.verdict, cell.length) == (Verdict.VIOLATED, alone.depth)
+
+
+def test_the_right_protocol_breaks_nothing() -> None:
+    assert {cell.sign for cell in cells_of(Model(PIPELINED, Scenario(acks=1)))} == {".", "-"}
+
+
+def test_a_property_that_speaks_of_something_else_is_a_dash_with_a_note(use_before_wait: Row) -> None:
+    last = use_before_wait.cells[-1]
+    assert (last.name, last.verdict, last.sign) == ("contained-failure", None, "-")
+    assert last.note == "the scenario has nothing that it speaks of"
+
+
+def test_a_search_that_gives_up_is_a_dash_with_a_note() -> None:
+    cells = {cell.name: cell for cell in cells_of(FAULTS["use-before-wait"].model, limit=400)}
+    assert cells["finished-before-pop"].sign == "7ES"
+    assert (cells["same-pops"].sign, cells["same-pops"].verdict) == ("-", Verdict.UNDETERMINED)
+    assert cells["same-pops"].note.startswith("the explorer gave up after ")
+
+
+@pytest.mark.parametrize(
+    ("claim", "note"),
+    [
+        (Found(Verdict.VIOLATED, 6), "7 actions to the explorer; the solver says violated at 6"),
+        (Found(Verdict.HOLDS, 7), "7 actions to the explorer; the solver says holds at 7"),
+        (Found(Verdict.VIOLATED, 7, (("issue", 0),) * 7), "the solver's schedule breaks nothing on ints"),
+    ],
+)
+def test_finders_that_differ_leave_the_row_undetermined(
+    monkeypatch: pytest.MonkeyPatch, claim: Found, note: str
+) -> None:
+    monkeypatch.setattr(matrix, "search", lambda model, name, bound: claim)
+    row = row_of("use-before-wait")
+    assert (row.cells[0].sign, row.cells[0].note) == ("-", note)
+    assert row.verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    ("verdict", "row_verdict"),
+    [
+        (Verdict.VIOLATED, Verdict.HOLDS),
+        (Verdict.HOLDS, Verdict.VIOLATED),
+        (Verdict.UNDETERMINED, Verdict.UNDETERMINED),
+        (None, Verdict.VIOLATED),
+    ],
+)
+def test_every_property_that_the_catalogue_names_has_to_fall(
+    use_before_wait: Row, verdict: Verdict | None, row_verdict: Verdict
+) -> None:
+    cells = tuple(
+        replace(cell, verdict=verdict) if cell.name == "one-owner" else cell for cell in use_before_wait.cells
+    )
+    assert replace(use_before_wait, cells=cells).verdict is row_verdict
+
+
+def test_a_property_that_the_catalogue_does_not_name_may_be_open(use_before_wait: Row) -> None:
+    is_open = Cell("same-pops", Verdict.UNDETERMINED, note="the explorer gave up after 1 states")
+    cells = tuple(is_open if cell.name == "same-pops" else cell for cell in use_before_wait.cells)
+    assert replace(use_before_wait, cells=cells).verdict is Verdict.HOLDS
+
+
+def test_the_table_has_a_line_for_each_fault_and_says_what_its_signs_mean(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("refute", "--matrix", "use-before-wait", "idle-without-flush")
+    lines = answer.out.splitlines()
+    assert max(map(len, lines[:-1])) <= 80
+    row = next(line.split() for line in lines if line.startswith("use-before-wait "))
+    assert row == ["use-before-wait", "7ES", ".", "7E", ".", ".", ".", ".", "5E", ".", ".", "-", "-"]
+    assert lines.index(" ".join(["  1 finished-before-pop  2 same-pops  3 exact-delay  4 bounded-lag"])) == 1
+    names = [line.split()[0] for line in lines if line.split() and line.split()[0] in FAULTS]
+    assert names == ["use-before-wait", "idle-without-flush"]
+    assert lines[-1] == (
+        "holds: 2 faults break 4 properties, 1 of them seen by both finders, and leave 16 whole; 0 are open"
+    )
+    assert answer.code == 0
+
+
+def test_the_json_document_holds_every_cell(rankproof: Callable[..., Any]) -> None:
+    document = json.loads(rankproof("refute", "--matrix", "use-before-wait", "--format", "json").out)
+    (fault,) = document["faults"]
+    assert (document["verdict"], document["properties"]) == ("holds", list(PROPERTIES))
+    first = fault["cells"][0]
+    assert (first["name"], first["verdict"], first["length"], first["finders"]) == (
+        "finished-before-pop",
+        "violated",
+        7,
+        "ES",
+    )
+    assert fault["cells"][-1]["verdict"] is None
+
+
+def test_a_table_of_schedules_is_not_written(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("refute", "--matrix", "--out", "somewhere")
+    assert (answer.code, answer.err) == (2, "rankproof: --matrix writes no schedules; leave out --out, or --matrix\n")

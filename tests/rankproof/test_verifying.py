@@ -1,0 +1,117 @@
+"""`rankproof verify`: every stage runs, one verdict on all of them, and a summary that says what it does not show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rankproof import exploring, verifying
+from rankproof.conformance.fuzz import Fuzzing
+from rankproof.exploring import WORLDS, Seen
+from rankproof.model.assumptions import ASSUMPTIONS
+from rankproof.model.explorer import Exploration
+from rankproof.model.faults import FAULTS
+from rankproof.model.protocol import PIPELINED
+from rankproof.model.scenario import Scenario
+from rankproof.model.verdict import Verdict
+from rankproof.proofs.prove import Proof, prove
+from rankproof.proofs.refute import Refutation, refute
+from rankproof.proofs.theorems import OBLIGATIONS
+from rankproof.verifying import NOT_SHOWN, REAL, Real, Results
+
+ASKED = sum(each.applies(PIPELINED) for each in OBLIGATIONS)
+SMALLEST = replace(WORLDS[0], model=replace(WORLDS[0].model, scenario=Scenario(acks=1)))
+RUN = Fuzzing("rankproof.conformance.reference:pipelined", 2, Verdict.HOLDS, 3, 40, 9, 2, 1.0)
+
+
+@pytest.fixture(scope="module")
+def green() -> Results:
+    """Every stage with one entry, and all of them well."""
+    seen = Seen(SMALLEST, Exploration(Verdict.HOLDS, 371, 972, 21))
+    return Results(list(prove(obligations=OBLIGATIONS[:1])), [refute(FAULTS["use-before-wait"])], [seen], [RUN])
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stages as they are, each with little to do."""
+    monkeypatch.setattr(verifying, "FAULTS", {"use-before-wait": FAULTS["use-before-wait"]})
+    monkeypatch.setattr(verifying, "REAL", (Real(1, 2, 2),))
+    explore_all = exploring.explore_all
+    monkeypatch.setattr(exploring, "explore_all", lambda progress: explore_all(progress, (SMALLEST,)))
+
+
+@pytest.mark.processes
+@pytest.mark.usefixtures("quick")
+def test_every_stage_runs_and_the_summary_comes_last(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("verify")
+    titles = [
+        "The pipelined protocol, for every number of ranks",
+        "Known faults, each held against the property that it is to break",
+        "Bounded worlds, every interleaving of ranks that move alone",
+        "The reference implementation on real processes, against the model",
+        "use-before-wait  reads=before-wait",
+        "For every number of ranks, of acks and of steps",
+        "Within bounds",
+        "On real processes",
+        "What this does not show",
+    ]
+    lines = answer.out.splitlines()
+    assert [line for line in lines if line in titles] == titles
+    assert lines[-1].startswith("holds: everything above, in ")
+    assert max(map(len, lines)) <= 80
+    assert answer.code == 0
+
+
+@pytest.mark.processes
+@pytest.mark.usefixtures("quick")
+def test_the_json_document_holds_every_stage(rankproof: Callable[..., Any]) -> None:
+    document = json.loads(rankproof("verify", "--format", "json").out)
+    assert document["verdict"] == "holds"
+    assert [len(document[stage]) for stage in ("proofs", "faults", "worlds", "runs")] == [ASKED, 1, 1, 1]
+    assert document["runs"][0]["ranks"] == 2
+    assert document["assumptions"]["same-order"] == ASSUMPTIONS["same-order"].says
+    assert document["not_shown"] == list(NOT_SHOWN)
+
+
+def test_all_stages_green_hold(green: Results) -> None:
+    assert green.verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("verdict", [Verdict.VIOLATED, Verdict.UNDETERMINED])
+def test_no_stage_is_left_out_of_the_verdict(green: Results, verdict: Verdict) -> None:
+    proof, refutation, seen = green.proofs[0], green.refutations[0], green.worlds[0]
+    wrong = Verdict.HOLDS if verdict is Verdict.VIOLATED else verdict  # a fault that breaks nothing is not caught
+    spoilt = [
+        replace(green, proofs=[proof, _with(proof, verdict)]),
+        replace(green, refutations=[refutation, replace(refutation, verdict=wrong)]),
+        replace(green, worlds=[seen, replace(seen, exploration=replace(seen.exploration, verdict=verdict))]),
+        replace(green, runs=[RUN, replace(RUN, verdict=verdict)]),
+    ]
+    assert [results.verdict for results in spoilt] == [verdict] * 4
+
+
+@pytest.mark.parametrize("stage", ["proofs", "refutations", "worlds", "runs"])
+def test_a_stage_in_which_nothing_ran_leaves_it_undetermined(green: Results, stage: str) -> None:
+    assert replace(green, **{stage: []}).verdict is Verdict.UNDETERMINED
+
+
+def _with(proof: Proof, verdict: Verdict) -> Proof:
+    return replace(proof, verdict=verdict)
+
+
+def test_every_assumption_that_a_proof_uses_is_put_in_words() -> None:
+    assert {name for each in OBLIGATIONS for name in each.needs} <= set(ASSUMPTIONS)
+
+
+def test_a_refutation_knows_its_picture(green: Results) -> None:
+    refutation: Refutation = green.refutations[0]
+    assert refutation.schedule is not None
+
+
+def test_real_runs_cover_both_protocols_and_more_than_two_ranks() -> None:
+    assert {real.lag for real in REAL} == {0, 1}
+    assert {real.ranks for real in REAL} == {2, 4}
