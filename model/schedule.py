@@ -20,6 +20,9 @@ from rankproof.model.state import State
 FORMAT = "rankproof schedule"
 VERSION = 1
 
+MOST_RANKS, MOST_LANES, LONGEST = 1024, 64, 200
+"""What a file may ask for: ranks, lanes, and characters in a name that is shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -110,10 +113,17 @@ def parse(text: str, name: str) -> Schedule:
         raise BadInput(f"{name}: {_place(first['loc'])}{first['msg'][0].lower()}{first['msg'][1:]}") from error
     if file.breaks is not None and file.breaks not in PROPERTIES:
         raise BadInput(f"{name}: breaks: {file.breaks!r} is no property; known: {', '.join(PROPERTIES)}")
-    actions = tuple(
-        _action(entry, file.scenario, f"{name}: actions[{index}]") for index, entry in enumerate(file.actions)
-    )
-    return Schedule(Model(file.protocol, file.scenario), actions, file.origin, file.breaks)
+    scenario = file.scenario
+    if scenario.ranks > MOST_RANKS or len(scenario.lanes) > MOST_LANES:
+        raise BadInput(f"{name}: scenario: a schedule has at most {MOST_RANKS} ranks and {MOST_LANES} lanes")
+    for place, words in (
+        ("origin", file.origin),
+        *((f"scenario.lanes[{k}]", lane) for k, lane in enumerate(scenario.lanes)),
+    ):
+        if len(words) > LONGEST or not words.isprintable():
+            raise BadInput(f"{name}: {place}: at most {LONGEST} characters, all printable")
+    actions = tuple(_action(entry, scenario, f"{name}: actions[{index}]") for index, entry in enumerate(file.actions))
+    return Schedule(Model(file.protocol, scenario), actions, file.origin, file.breaks)
 
 
 class _Strict(BaseModel):
