@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip
 # works as well.
 INSTALL := $(PIP) install -q --disable-pip-version-check -c constraints.txt --no-build-isolation
 EDITABLE := --config-settings editable_mode=strict -e
-ROOMS := rankproof conformance impl model proofs
+ROOMS := rankproof benchmarks conformance impl model proofs
 
 # A strict editable install is a tree of links, which knows no file that was added later. The name of the second stamp
 # holds a checksum of the list of files, so that the links are made again when a file comes or goes;
@@ -28,7 +28,7 @@ test: $(LINKED)
 	@echo "format";  $(BIN)/ruff format --quiet --check .
 	@echo "types";   MYPYPATH="$$(echo build/__editable__.*)" $(BIN)/mypy -p rankproof -p tests
 	@echo "imports"; cd .venv && bin/lint-imports --no-logo ../pyproject.toml
-	@echo "tests";   $(BIN)/pytest
+	@echo "tests";   $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 env: $(LINKED)
 
@@ -37,7 +37,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PIP) --version >/dev/null 2>&1 || { echo "creating .venv"; $(PYTHON) -m venv --clear .venv; }
 	@echo "installing the pinned packages (a minute or two the first time)"
 	@$(INSTALL) setuptools
-	@$(INSTALL) $(EDITABLE) '.[dev]'
+	@$(INSTALL) $(EDITABLE) '.[dev,bench]'
 	@rm -f build/linked-*.stamp
 	@touch $@ $(LINKED)
 

@@ -1,162 +1,216 @@
-"""Random schedules on real processes: a subject held against the model until it differs, or until enough has run."""
+"""Random schedules of a subject: searched in memory, where that is fast, and held against real processes.
+
+A failure that is found in memory is made smaller there, and the smallest schedule is then run on real processes. Where
+memory shows none, or the subject cannot live there, the processes are searched.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, settings
-from hypothesis.errors import Flaky
-from hypothesis.stateful import run_state_machine_as_test
-
-from rankproof.conformance.driver import Command, HarnessLost, Mismatch
+from rankproof.conformance.apart import Job, Searched, search_apart
+from rankproof.conformance.blame import Difference, broken_property, differences_of
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.driver import HarnessLost
 from rankproof.conformance.launcher import Launcher
-from rankproof.conformance.machine import Enough, Findings, machine_for
+from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.pool import RankPool
-from rankproof.model.interleaving import Model
-from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
-from rankproof.model.scenario import Scenario
+from rankproof.conformance.program import program_of
+from rankproof.conformance.search import Ran, search
+from rankproof.conformance.shrink import rerun
+from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.schedule import Schedule
 from rankproof.model.verdict import Verdict
 
-STEPS_AN_EXAMPLE = 30
+Place: TypeAlias = Literal["memory", "processes"]
+
+TRANSPORTS: tuple[Place, ...] = ("memory", "processes")
+
+_SHARE_OF_MEMORY = 1 / 3
+"""The part of the seconds that memory has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzing:
-    """What random schedules on real processes have shown of one subject.
+    """What random schedules have shown of one subject.
 
-    examples, commands, steps, popped  schedules run, commands compared with the model, scheduler steps among them,
-              and acks that these popped
-    taken     how often each of the model's actions was taken
-    failure   what differed, or why there is no verdict; empty where nothing differed
-    program   a program that shows the smallest failure again, or empty
-    schedule  what the model went through in it
+    capabilities  what it was held to
+    memory, processes  how much ran there; None where nothing did
+    failure       what differed, or why there is no verdict; empty where nothing differed
+    found_in      where the failure was found and made smaller, or empty
+    reproduced    whether the smallest schedule, found in memory, failed on real processes too; None where it was not
+                  tried
+    on_processes  what it did there
+    breaks        the property that the failure breaks, or empty where none of the model's has a name for it
+    differences   the fields of the reply that differ
+    last_words    the traceback, or the last lines that the rank wrote, or empty
+    note          why memory gave no answer, or empty
+    program       a program that shows the smallest failure again, or empty
+    schedule      what the model went through in it
     """
 
     subject: str
     ranks: int
     verdict: Verdict
-    examples: int
-    commands: int
-    steps: int
-    popped: int
+    capabilities: Capabilities
     seconds: float
-    taken: dict[str, int] = field(default_factory=dict)
+    memory: Ran | None = None
+    processes: Ran | None = None
     failure: str = ""
+    found_in: Place | Literal[""] = ""
+    reproduced: bool | None = None
+    on_processes: str = ""
+    breaks: str = ""
+    differences: tuple[Difference, ...] = ()
+    last_words: str = ""
+    note: str = ""
     program: str = ""
     schedule: Schedule | None = None
 
+    @property
+    def examples(self) -> int:
+        """Schedules run, wherever."""
+        return sum(ran.examples for ran in self._ran)
 
-def scenario_for(ranks: int, lanes: tuple[str, ...] = ("write", "load")) -> Scenario:
-    """A scenario that random schedules do not come to the end of; as in the engine, enqueues are aligned with steps."""
-    plenty = 10 * STEPS_AN_EXAMPLE
-    return Scenario(
-        ranks=ranks,
-        lanes=lanes,
-        acks=plenty,
-        resets=plenty,
-        evicts=plenty,
-        flushes=plenty,
-        aligned_enqueue=True,
-        ahead=plenty,
-    )
+    @property
+    def commands(self) -> int:
+        """Commands whose reply was compared with the model, wherever."""
+        return sum(ran.commands for ran in self._ran)
+
+    @property
+    def steps(self) -> int:
+        """Scheduler steps among them."""
+        return sum(ran.steps for ran in self._ran)
+
+    @property
+    def popped(self) -> int:
+        """Acks that these popped."""
+        return sum(ran.popped for ran in self._ran)
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """How often each of the model's actions was taken."""
+        names = sorted({name for ran in self._ran for name in ran.taken})
+        return {name: sum(ran.taken.get(name, 0) for ran in self._ran) for name in names}
+
+    @property
+    def _ran(self) -> Sequence[Ran]:
+        return [ran for ran in (self.memory, self.processes) if ran]
 
 
 def fuzz(
-    subject: str,
-    protocol: Protocol,
+    subject: Factory,
     *,
+    capabilities: Capabilities | None = None,
+    fallback: Capabilities = Capabilities(),  # noqa: B008 # frozen
     ranks: int = 2,
     examples: int = 50,
+    seconds: float | None = None,
     seed: int = 0,
     timeout: float = 3.0,
     shrink_seconds: float = 20.0,
+    transports: Sequence[Place] = TRANSPORTS,
     launcher: Launcher | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, Place], None] | None = None,
 ) -> Fuzzing:
-    """Runs `examples` random schedules of the subject, "package.module:factory", on as many real processes as ranks.
+    """Runs random schedules of a subject, "package.module:factory" or an importable callable, on so many ranks.
 
-    The same seed gives the same schedules. A wait of the subject is to end within `timeout` seconds, and a reply is
-    given up after three times that; a failure is made smaller for `shrink_seconds`. A `launcher` saves the time to
-    start one. `progress` is told the examples done, after each.
-    Raises BadInput for a factory that cannot be used.
+    The subject is held to `capabilities` where they are given, else to what it declares itself, else to `fallback`.
+    Up to `examples` schedules run in memory, and then as many others on real processes; `seconds`, if given, end the
+    search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the
+    subject is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made
+    smaller for `shrink_seconds`. A `launcher` saves the time to start one. `progress` is told the schedules done, and
+    where, now and then. Raises BadInput for a factory that cannot be used.
     """
     began = time.monotonic()
-    model = Model(protocol, scenario_for(ranks))
-    findings = Findings(shrink_seconds, progress)
-    lost = ""
-    with RankPool(
-        ranks,
-        factory=subject,
-        lanes=model.scenario.lanes,
-        timeout=timeout,
-        reply_within=3 * timeout,
-        launcher=launcher,
-    ) as pool:
-        machine = hypothesis.seed(seed)(machine_for(model, pool, findings))
-        try:
-            run_state_machine_as_test(machine, settings=_settings(examples))
-        except (Mismatch, Enough):
-            pass  # `findings` has the failure
-        except Flaky as error:
-            # Processes that fail need not fail twice in the same way; then `findings` has a failure, and that counts.
-            lost = f"the same schedule did not run twice in the same way: {error}"
-        except HarnessLost as error:
-            lost = str(error)
-    found = findings.failure
+    check_factory(subject)
+    tell = progress or (lambda _done, _place: None)
+    with ExitStack() as undo:
+        launched = launcher or undo.enter_context(Launcher())
+        job = Job(
+            factory=subject,
+            ranks=ranks,
+            capabilities=capabilities,
+            fallback=fallback,
+            examples=examples if "memory" in transports else 0,
+            seconds=None if seconds is None else seconds * _SHARE_OF_MEMORY,
+            seed=seed,
+            timeout=timeout,
+            shrink_seconds=shrink_seconds,
+        )
+        searched = search_apart(job, launched, lambda done: tell(done, "memory"))
+        name = factory_name(subject).strip("'")
+        found = Fuzzing(name, ranks, Verdict.UNDETERMINED, searched.capabilities, 0.0, searched.ran, note=searched.note)
+        if "processes" not in transports:
+            found = _in_memory_alone(found, searched)
+        else:
+            held_to = searched.capabilities
+            with RankPool(
+                ranks,
+                factory=subject,
+                lanes=held_to.names,
+                timeout=timeout,
+                reply_within=3 * timeout,
+                launcher=launched,
+            ) as pool:
+                if searched.failure:
+                    found = _again(found, searched.failure, pool)
+                else:
+                    spent = time.monotonic() - began
+                    left = None if seconds is None else max(seconds - spent, seconds * _SHARE_OF_MEMORY)
+                    findings = Findings(lambda done: tell(done, "processes"), left)
+                    found = _on_processes(found, findings, pool, examples, seed, shrink_seconds)
+    return replace(found, seconds=time.monotonic() - began)
+
+
+def _in_memory_alone(found: Fuzzing, searched: Searched) -> Fuzzing:
+    if searched.failure:
+        return _with_failure(found, searched.failure, "memory")
+    whole = found.commands and not searched.note
+    verdict = Verdict.HOLDS if whole else Verdict.UNDETERMINED
+    return replace(found, verdict=verdict, failure=searched.note)
+
+
+def _again(found: Fuzzing, failure: Failure, pool: RankPool) -> Fuzzing:
+    """What was found in memory, and whether processes do the same."""
+    found = _with_failure(found, failure, "memory")
+    try:
+        there = rerun(failure.schedule.model, pool, found.capabilities, failure.commands)
+    except HarnessLost as lost:
+        return replace(found, on_processes=str(lost))
+    if there is None:
+        return replace(found, reproduced=False, on_processes="every reply was the model's")
+    return replace(found, reproduced=True, on_processes=there.says)
+
+
+def _on_processes(
+    found: Fuzzing, findings: Findings, pool: RankPool, examples: int, seed: int, shrink_seconds: float
+) -> Fuzzing:
+    began = time.monotonic()
+    held_to = found.capabilities
+    model = held_to.model(found.ranks)
+    lost = search(model, pool, findings, held_to, examples=examples, seed=seed, shrink_seconds=shrink_seconds)
+    found = replace(found, processes=Ran.of(findings, time.monotonic() - began))
+    if findings.failure:
+        return _with_failure(found, findings.failure, "processes")
     verdict = Verdict.HOLDS if findings.commands and not lost else Verdict.UNDETERMINED
-    return Fuzzing(
-        subject=subject,
-        ranks=ranks,
-        verdict=Verdict.VIOLATED if found else verdict,
-        examples=findings.examples,
-        commands=findings.commands,
-        steps=findings.steps,
-        popped=findings.popped,
-        seconds=time.monotonic() - began,
-        taken=dict(findings.taken),
-        failure=found.says if found else lost,
-        program=_program(subject, ranks, protocol, found.commands) if found else "",
-        schedule=found.schedule if found else None,
-    )
+    return replace(found, verdict=verdict, failure=lost)
 
 
-def _program(subject: str, ranks: int, protocol: Protocol, commands: Sequence[Command]) -> str:
-    """A program that does it again, to be run as it stands."""
-    named = {PIPELINED: "PIPELINED", BLOCKING: "BLOCKING"}.get(protocol) or repr(protocol)
-    names = sorted({type(command).__name__ for command in commands} - {"Step"})
-    actions = [f"from rankproof.model.actions import {', '.join(names)}"] if names else []
-    return "\n".join(
-        [
-            "from rankproof.conformance.driver import Driver, Step",
-            "from rankproof.conformance.fuzz import scenario_for",
-            "from rankproof.conformance.pool import RankPool",
-            *actions,
-            "from rankproof.model.interleaving import Model",
-            f"from rankproof.model.protocol import {named.partition('(')[0]}",
-            "",
-            f"model = Model({named}, scenario_for({ranks}))",
-            f"with RankPool({ranks}, factory={subject!r}, lanes=model.scenario.lanes, timeout=3.0) as pool:",
-            "    driver = Driver(model, pool)",
-            *(f"    driver.give({command!r})" for command in commands),
-            "    driver.catch_up()",
-        ]
-    )
-
-
-def _settings(examples: int) -> settings:
-    """Nothing here depends on how fast this machine is: no deadline for an example, no database, no health check."""
-    return settings(
-        max_examples=examples,
-        stateful_step_count=STEPS_AN_EXAMPLE,
-        deadline=None,
-        database=None,
-        print_blob=False,
-        report_multiple_bugs=False,
-        verbosity=Verbosity.normal,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
+def _with_failure(found: Fuzzing, failure: Failure, place: Place) -> Fuzzing:
+    reply = failure.reply
+    return replace(
+        found,
+        verdict=Verdict.VIOLATED,
+        failure=failure.says,
+        found_in=place,
+        breaks=broken_property(failure.schedule, reply),
+        differences=differences_of(reply),
+        last_words=getattr(reply.outcome, "last_words", "") if reply else "",
+        program=program_of(found.subject, found.ranks, found.capabilities, failure.commands, place),
+        schedule=failure.schedule,
     )

@@ -85,6 +85,7 @@ class Launcher:
             log.close()
             if isinstance(error, _LOST):
                 raise self._lost(error) from None
+            self._give_up()  # an answer that is still to come would be taken for that of the next request
             raise
         assert isinstance(pid, int)
         return Process(pid, channel, log, self)
@@ -97,6 +98,9 @@ class Launcher:
         except _LOST:
             self._give_up()
             return None
+        except BaseException:
+            self._give_up()  # as in `start`
+            raise
         assert isinstance(state, State)
         return state
 

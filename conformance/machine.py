@@ -2,59 +2,69 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
+from hypothesis.errors import StopTest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch
-from rankproof.conformance.pool import RankPool
-from rankproof.model.actions import Enqueue, Evict, Finish
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Reply
+from rankproof.conformance.ranks import Pool
+from rankproof.model.actions import Close, Enqueue, Evict, Finish
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Model
+from rankproof.model.properties import CHECKED, Property
 from rankproof.model.schedule import Schedule
+from rankproof.model.state import CLOSED
 
 
 class Enough(BaseException):
-    """The time for making a failure smaller is used up; hypothesis passes it on at once, as it does `HarnessLost`."""
+    """A failure is known, or the time for finding one is used up; hypothesis passes this on at once."""
+
+
+class Unusable(BaseException):
+    """What a subject said of its input, in the middle of a run: it is shown as bad input, and is no finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An example in which the subject differed: what it did, the commands given, and what the model went through."""
+    """An example in which the subject differed: what it did, the commands given, and what the model went through.
+
+    reply  the one that differed; None where the model itself fell
+    """
 
     says: str
     commands: tuple[Command, ...]
     schedule: Schedule
+    reply: Reply | None = None
 
 
 class Findings:
-    """What the examples of one run came to: how much was compared, and the smallest that failed.
+    """What the examples of one run came to: how much was compared, and the first that failed.
 
-    A failure is made smaller for `shrink_seconds` at most: on real processes each try costs, and may wait for its
-    deadline. `progress` is told the examples done, after each.
+    A failure is looked for in `seconds` at most, if they are given. `progress` is told the examples done, after each.
+    `trouble` is the first error that is no failure of the subject, but of the harness.
     """
 
-    def __init__(self, shrink_seconds: float = 20.0, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(self, progress: Callable[[int], None] | None = None, seconds: float | None = None) -> None:
         self.examples = 0
         self.commands = 0
         self.steps = 0
         self.popped = 0
         self.taken: dict[str, int] = {}
         self.failure: Failure | None = None
-        self._shrink_seconds = shrink_seconds
+        self.trouble = ""
         self._progress = progress
-        self._until: float | None = None
+        self._until = None if seconds is None else time.monotonic() + seconds
 
     def add(self, failure: Failure) -> None:
-        """Keeps the failure if no smaller one is known."""
-        if self.failure is None:
-            self._until = time.monotonic() + self._shrink_seconds
-        if self.failure is None or len(failure.commands) < len(self.failure.commands):
-            self.failure = failure
+        """Keeps the failure, if it is the first."""
+        self.failure = self.failure or failure
 
     def count(self, driver: Driver) -> None:
         """Counts an example that has ended."""
@@ -68,9 +78,14 @@ class Findings:
         if self._progress:
             self._progress(self.examples)
 
+    @property
+    def are_enough(self) -> bool:
+        """Whether a failure is known, or the time is over."""
+        return self.failure is not None or (self._until is not None and time.monotonic() > self._until)
+
     def may_go_on(self) -> None:
-        """Raises Enough where a failure is known and its time for shrinking is over."""
-        if self._until is not None and time.monotonic() > self._until:
+        """Raises Enough where a failure is known, or the time is over."""
+        if self.are_enough:
             raise Enough
 
 
@@ -86,24 +101,36 @@ _WEIGHTS = {
     "flush": 1,
     "reset": 1,
     "evict": 2,
+    "attach": 1,
+    "all attach": 2,
+    "detach": 1,
+    "all detach": 2,
+    "lose": 1,
+    "swap": 1,
+    "stall": 1,
+    "throw": 1,
+    "crash": 1,
 }
 
 
 class RanksMachine(RuleBasedStateMachine):
-    """Ranks that enqueue, finish, step, flush, evict and reset, in any order that the model allows.
+    """Ranks that do, in any order that the model allows, whatever its scenario lets them do, and then close.
 
-    What can be given next is read off the model alone, so an example depends on nothing that a process does. A subclass
-    of `machine_for` says which model and which pool.
+    What can be given next is read off the model alone, so an example depends on nothing that a process does: once
+    a rank has ended in an error nothing more is drawn, as it is up to the transport when its peers learn of it.
+    A subclass of `machine_for` says which model and which pool.
     """
 
     model: ClassVar[Model]
-    pool: ClassVar[RankPool]
+    pool: ClassVar[Pool]
     findings: ClassVar[Findings]
+    capabilities: ClassVar[Capabilities | None]
+    checked: ClassVar[Sequence[Property]]
 
     def __init__(self) -> None:
         super().__init__()
         self.findings.may_go_on()
-        self.driver = Driver(self.model, self.pool)
+        self.driver = Driver(self.model, self.pool, self.capabilities, checked=self.checked)
         self._commands: list[Command] = []
         self._failed = False
 
@@ -116,6 +143,8 @@ class RanksMachine(RuleBasedStateMachine):
 
     def moves(self) -> st.SearchStrategy[list[Command]]:
         """The moves that are possible now: one command, or one on each of several ranks in some order."""
+        if self._ended:
+            return st.just([])
         singles, together = self._by_kind()
         kinds = [
             kind for kind, weight in _WEIGHTS.items() for _ in range(weight) if singles.get(kind) or kind in together
@@ -150,20 +179,31 @@ class RanksMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Ends the example with every round consumed and every subject new; counts what was compared."""
+        if _is_cut_off():
+            return
         try:
             if not self._failed:
                 self._guarded(self.driver.catch_up)
+                for rank in range(self.model.scenario.ranks):
+                    if self.driver.why_not(Close(rank)) is None:
+                        self._give(Close(rank))
         finally:
             self.findings.count(self.driver)
-            self._make_ready()
+            if not _is_cut_off():
+                self._make_ready()
+
+    @property
+    def _ended(self) -> bool:
+        """Whether a rank has ended in an error."""
+        return any(rank.error and rank.error != CLOSED for rank in self.driver.state.ranks)
 
     def _make_ready(self) -> None:
         try:
-            if self._failed:
+            if self._failed or self._ended:
                 self.pool.regroup()
             else:
                 self.pool.renew()
-        except (BadInput, RuntimeError) as error:
+        except Exception as error:
             raise HarnessLost(str(error)) from error
 
     def _give(self, command: Command) -> None:
@@ -173,12 +213,41 @@ class RanksMachine(RuleBasedStateMachine):
     def _guarded(self, act: Any) -> None:
         try:
             act()
+        except BadInput as bad:
+            raise Unusable(str(bad)) from bad
         except Mismatch as mismatch:
             self._failed = True
-            self.findings.add(Failure(str(mismatch), tuple(self._commands), mismatch.schedule))
+            self.findings.add(Failure(str(mismatch), tuple(self._commands), mismatch.schedule, mismatch.reply))
+            raise
+        except Exception as error:
+            self.findings.trouble = self.findings.trouble or f"{type(error).__name__}: {error}"
             raise
 
 
-def machine_for(model: Model, pool: RankPool, findings: Findings) -> type[RanksMachine]:
-    """The machine that drives `model` and the subjects in `pool`, and counts into `findings`."""
-    return type("RanksMachine", (RanksMachine,), {"model": model, "pool": pool, "findings": findings})
+def _is_cut_off() -> bool:
+    """Whether an interrupt, or the like, is on its way up: what it broke off cannot end well, and would hide it.
+
+    Not so an example that hypothesis itself breaks off: the next one comes at once, and needs fresh subjects.
+    """
+    return not isinstance(sys.exception(), Exception | StopTest | None)
+
+
+def machine_for(
+    model: Model,
+    pool: Pool,
+    findings: Findings,
+    capabilities: Capabilities | None = None,
+    checked: Sequence[Property] = CHECKED,
+) -> type[RanksMachine]:
+    """The machine that drives `model` and the subjects in `pool`, as their capabilities say, and counts what it does.
+
+    checked  what the model itself is held against on the way
+    """
+    members = {
+        "model": model,
+        "pool": pool,
+        "findings": findings,
+        "capabilities": capabilities,
+        "checked": checked,
+    }
+    return type("RanksMachine", (RanksMachine,), members)

@@ -18,10 +18,15 @@ class Ok:
 
 @dataclass(frozen=True)
 class Raised:
-    """The subject's method raised: `kind` is the exception's class name, `message` its text."""
+    """The subject's method raised: `kind` is the exception's class name, `message` its text.
+
+    `last_words` holds the traceback, or the last lines that the rank wrote; it tells two outcomes no more apart than in
+    `Died`.
+    """
 
     kind: str
     message: str
+    last_words: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"raised {self.kind}: {self.message}" if self.message else f"raised {self.kind}"
@@ -29,9 +34,13 @@ class Raised:
 
 @dataclass(frozen=True)
 class Hung:
-    """No reply came within `seconds`, the limit that was given (not a measurement: equal runs give equal outcomes)."""
+    """No reply came within `seconds`, the limit that was given (not a measurement: equal runs give equal outcomes).
+
+    `last_words` holds the last lines that the rank wrote, or where it stands.
+    """
 
     seconds: float
+    last_words: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"hung: no reply within {self.seconds:g} s"
@@ -60,3 +69,17 @@ class Died:
 
 
 Outcome = Ok | Raised | Hung | Died
+
+
+def where(outcome: Outcome) -> str:
+    """What is known of where a rank failed: the line of its code that raised, or else the last that it wrote."""
+    if isinstance(outcome, Ok):
+        return ""
+    raised = [line.strip() for line in outcome.last_words.splitlines() if line.startswith('  File "')]
+    return raised[-1] if isinstance(outcome, Raised) and raised else last_line(outcome.last_words)
+
+
+def last_line(words: str) -> str:
+    """The last line of what a rank wrote that says something; the list of modules that a crash ends with does not."""
+    lines = [line.strip() for line in words.splitlines() if not line.startswith("Extension modules:")]
+    return next((line for line in reversed(lines) if line), "")

@@ -8,7 +8,8 @@ import time
 import uuid
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -33,6 +34,7 @@ class _Rank:
     sequence: int = 0
     owes: str | None = None  # the method whose reply is outstanding
     has_subject: bool = False
+    closed: Outcome | None = None  # what became of its subject's close
     died: Died | None = None
 
 
@@ -116,6 +118,7 @@ class RankPool:
             raise RuntimeError(f"rank {rank} still owes the reply to {state.owes}; cannot send {method}")
         state.sequence += 1
         state.owes = method
+        state.has_subject = state.has_subject and method != "close"
         try:
             state.process.channel.send(Command(state.sequence, method, arguments))
         except EOFError:
@@ -139,16 +142,22 @@ class RankPool:
                 outcome = _reply(state, limit)
             except TimeoutError:
                 if not state.process.wait(0):  # dead without an end of its channel: a child it left holds that open
-                    return Hung(limit)
+                    return Hung(limit, state.process.last_words())
                 state.died = _death(state.process)
             except EOFError:
                 state.died = _death(state.process)
             else:
+                state.closed = outcome if state.owes == "close" else None
                 state.owes = None
                 return outcome
         state.owes = None
         assert state.died is not None
         return state.died
+
+    def aside(self, rank: int, method: str, *arguments: object) -> None:
+        """Let `rank` call a short method of its subject at once, also within another command; there is no reply."""
+        with suppress(EOFError):
+            self._ranks[rank].process.channel.send(Command(0, method, arguments, aside=True))
 
     def call(self, rank: int, method: str, *arguments: object, within: float | None = None) -> Outcome:
         """`send`, then `receive`."""
@@ -156,7 +165,7 @@ class RankPool:
         return self.receive(rank, within)
 
     def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to the process of `rank`; SIGKILL, SIGSTOP and SIGCONT have taken effect on return."""
+        """Send a signal to a rank's process; SIGKILL, SIGSTOP and SIGCONT have taken effect on return."""
         self._ranks[rank].process.signal(signum)
 
     def last_words(self, rank: int) -> str:
@@ -183,7 +192,8 @@ class RankPool:
         self._on_ranks([rank for rank in range(self._world) if self._is_idle(rank)], LEAVE)
         for rank, state in enumerate(self._ranks):
             if not self._is_idle(rank):
-                self._discard(state.process)
+                state.process.end()
+                self._processes.remove(state.process)
                 self._ranks[rank] = _Rank(self._start(_WORKER))
         self._set_up()
         return closed
@@ -208,7 +218,7 @@ class RankPool:
         store_file = os.path.join(self._launcher.directory, f"{self._name}-{self._groups}")
         self._require_ok(LOAD, [(self._factory,)] * self._world)
         for state in self._ranks:
-            state.has_subject = True
+            state.has_subject, state.closed = True, None
         configs = [
             SubjectConfig(rank, self._world, self._lanes, self._timeout, store_file) for rank in range(self._world)
         ]
@@ -224,16 +234,11 @@ class RankPool:
         self._processes.append(process)
         return process
 
-    def _discard(self, process: Process) -> None:
-        process.end()
-        self._processes.remove(process)
-
     def _close_subjects(self) -> tuple[Outcome | None, ...]:
         closing = [rank for rank, state in enumerate(self._ranks) if state.has_subject and state.owes is None]
-        for rank in closing:
-            self._ranks[rank].has_subject = False
-        closed = self._on_ranks(closing, "close")
-        return tuple(closed.get(rank) for rank in range(self._world))
+        for rank, outcome in self._on_ranks(closing, "close").items():
+            self._ranks[rank].closed = outcome
+        return tuple(state.closed for state in self._ranks)
 
     def _on_ranks(self, ranks: list[int], method: str) -> dict[int, Outcome]:
         for rank in ranks:
@@ -263,7 +268,7 @@ class RankPool:
             for channel in readable(waiting, deadline - time.monotonic()) or list(waiting):
                 rank = waiting.pop(channel)
                 outcome = self.receive(rank, max(0.0, deadline - time.monotonic()))
-                yield rank, Hung(within) if isinstance(outcome, Hung) else outcome
+                yield rank, replace(outcome, seconds=within) if isinstance(outcome, Hung) else outcome
 
 
 def _reply(state: _Rank, within: float) -> Outcome:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import torch
 from torch._C._distributed_c10d import FileStore, PrefixStore
 from torch.distributed import ProcessGroupGloo
 
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.commands import STORAGE
 from rankproof.conformance.rendezvous import join
 from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.acks import Ack, LaneKind
@@ -26,15 +28,21 @@ _LIVES: dict[str, int] = {}
 
 
 class OwnedEvent:
-    """An event that finishes when the harness says so; a wait for one that has not is recorded, and returns."""
+    """An event that finishes when the harness says so; a wait for one that has not is recorded, and returns.
+
+    One that is `spoiled` raises when it is asked.
+    """
 
     def __init__(self, lane: int, ack: int, waited_unfinished: list[tuple[int, int]]) -> None:
         self._key = (lane, ack)
         self._waited_unfinished = waited_unfinished
         self.finished = False
+        self.spoiled = False
 
     def query(self) -> bool:
-        """Whether the harness has finished it."""
+        """Whether the harness has finished it. Raises RuntimeError once it is spoiled."""
+        if self.spoiled:
+            raise RuntimeError(f"the event of ack {self._key[1]} in lane {self._key[0]} is spoiled")
         return self.finished
 
     def synchronize(self) -> None:
@@ -44,18 +52,29 @@ class OwnedEvent:
 
 
 class ReferenceSubject:
-    """One rank of the reference implementation, on a gloo group of its own."""
+    """One rank of the reference implementation, on a gloo group of its own.
 
-    def __init__(self, opened: Opened) -> None:
-        """`opened` makes this rank's part of the agreement."""
+    It declares no capabilities of its own accord, so that a caller says what it is held to.
+    """
+
+    capabilities: Capabilities
+
+    def __init__(self, opened: Opened, kind: LaneKind = "aligned", storage: int = 0) -> None:
+        """`opened` makes this rank's part of the agreement, on lanes of that kind.
+
+        storage  how many of the lanes, the last ones, are there only while storage is attached; where none is, a lane
+                 that is given no acks stands for storage
+        """
         self._opened: Final = opened
+        self._kind: Final = kind
+        self._storage: Final = storage
         self._events: dict[tuple[int, int], OwnedEvent] = {}
         self._waited_unfinished: list[tuple[int, int]] = []
 
     def setup(self, config: SubjectConfig) -> None:
         """Opens this rank's part; returns when all ranks have."""
         self._lanes = config.lanes
-        self._sync = self._opened(config, dict.fromkeys(config.lanes, "aligned"))
+        self._sync = self._opened(config, self._kinds(config.lanes[: len(config.lanes) - self._storage]))
 
     def enqueue(self, lane: int, ack: int) -> None:
         """Puts an ack with an unfinished event into the lane."""
@@ -65,6 +84,10 @@ class ReferenceSubject:
     def finish(self, lane: int, ack: int) -> None:
         """Finishes the event of an ack."""
         self._events[lane, ack].finished = True
+
+    def spoil(self, lane: int, ack: int) -> None:
+        """Makes the event of an ack raise when it is asked."""
+        self._events[lane, ack].spoiled = True
 
     def step(self) -> Observation:
         """One step of the implementation."""
@@ -83,8 +106,14 @@ class ReferenceSubject:
         return self._observe(self._sync.evict(self._lanes[lane]))
 
     def reconfigure(self, key: str, value: object) -> None:
-        """Raises ValueError: the reference implementation has no setting that may change while it runs."""
-        raise ValueError(f"there is no setting {key!r} to change to {value!r}")
+        """Asks for the storage lanes, or for them to go. Raises ValueError for any setting but "storage"."""
+        storage = self._lanes[len(self._lanes) - self._storage :] or (STORAGE,)
+        if key != STORAGE:
+            raise ValueError(f"there is no setting {key!r} to change to {value!r}")
+        if value:
+            self._sync.attach(self._kinds(storage))
+        else:
+            self._sync.detach(*storage)
 
     def close(self) -> None:
         """Consumes what is in flight and leaves the group."""
@@ -93,30 +122,33 @@ class ReferenceSubject:
     def _observe(self, result: StepResult) -> Observation:
         waited = tuple(self._waited_unfinished)
         self._waited_unfinished.clear()
-        popped = tuple(tuple(int(ack.identity) for ack in result.popped[lane]) for lane in self._lanes)
-        left = tuple(tuple(int(ack) for ack in self._sync.waiting(lane)) for lane in self._lanes)
+        there = self._sync.lanes
+        popped = tuple(tuple(int(ack.identity) for ack in result.popped.get(lane, ())) for lane in self._lanes)
+        left = tuple(tuple(map(int, self._sync.waiting(lane))) if lane in there else () for lane in self._lanes)
         return Observation(popped, left, waited, self._sync.in_flight)
+
+    def _kinds(self, lanes: tuple[str, ...]) -> dict[str, LaneKind]:
+        return dict.fromkeys(lanes, self._kind)
 
 
 def on_one_group(kind: Callable[[Transport, Mapping[str, LaneKind]], AckSync]) -> Opened:
     """Opens a part of that kind on the harness's group, which has no other user while a subject lives."""
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
-        backend = join(config)._get_backend(torch.device("cpu"))
-        assert isinstance(backend, ProcessGroupGloo)
+        backend = cast(ProcessGroupGloo, join(config)._get_backend(torch.device("cpu")))  # in memory, its stand-in
         return kind(GlooTransport(backend), lanes)
 
     return opened
 
 
-def as_planned(topology: Topology) -> Opened:
+def as_planned(topology: Topology, depth: int = 1) -> Opened:
     """Opens the part that the plan for a topology gives a rank, on groups of its own."""
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
         _LIVES[config.store_file] = _LIVES.get(config.store_file, 0) + 1
         store = FileStore(f"{config.store_file}.planned", config.world)
         fresh = PrefixStore(f"{_LIVES[config.store_file]}", store)
-        return open_ack_sync(config.rank, plan_for(topology), fresh, lanes, config.timeout)
+        return open_ack_sync(config.rank, plan_for(topology, depth), fresh, lanes, config.timeout)
 
     return opened
 
@@ -143,4 +175,56 @@ def depth_4() -> ReferenceSubject:
 
 def grid_2x2() -> ReferenceSubject:
     """A rank of a CP x TP grid of 2 x 2, which agrees in two groups, blocking."""
-    return ReferenceSubject(as_planned(Topology(tp=2, cp=2)))
+    subject = ReferenceSubject(as_planned(Topology(tp=2, cp=2)))
+    subject.capabilities = Capabilities(lag=0, in_memory=False)
+    return subject
+
+
+def pipeline_2x2() -> ReferenceSubject:
+    """A rank of a pipeline of two stages of two ranks, of which the first stage agrees."""
+    return ReferenceSubject(as_planned(Topology(tp=2, pp=2)))
+
+
+def with_storage() -> ReferenceSubject:
+    """As `pipelined`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(on_one_group(PipelinedAckSync), storage=1)
+
+
+def blocking_with_storage() -> ReferenceSubject:
+    """As `blocking`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(on_one_group(BlockingAckSync), storage=1)
+
+
+def depth_2_with_storage() -> ReferenceSubject:
+    """As `depth_2`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(on_one_group(partial(AckSync, lag=2, cumulative=True)), storage=1)
+
+
+def depth_4_with_storage() -> ReferenceSubject:
+    """As `depth_4`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(on_one_group(partial(AckSync, lag=4, cumulative=True)), storage=1)
+
+
+def grid_2x2_with_storage() -> ReferenceSubject:
+    """As `grid_2x2`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(as_planned(Topology(tp=2, cp=2)), storage=1)
+
+
+def unaligned() -> ReferenceSubject:
+    """As `pipelined`, with lanes that ranks fill at different times; ranks may reset in different steps."""
+    return ReferenceSubject(on_one_group(PipelinedAckSync), "prefix")
+
+
+def on_its_own_group() -> ReferenceSubject:
+    """As `pipelined`, on a group that its rank leaves when it breaks, so that others learn of it at once."""
+    return ReferenceSubject(as_planned(Topology(tp=2)))
+
+
+def mixed_modes() -> ReferenceSubject:
+    """A rank that is pipelined, but for the last one, which is blocking: a setting that is not the same everywhere."""
+
+    def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
+        kind = BlockingAckSync if config.rank == config.world - 1 else PipelinedAckSync
+        return on_one_group(kind)(config, lanes)
+
+    return ReferenceSubject(opened)

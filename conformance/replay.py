@@ -11,10 +11,32 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 
+from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import Command, Compared, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.pool import RankPool
-from rankproof.model.actions import OF_PHASE, Count, Enqueue, Evict, Finish, Flush, Issue, Lose, Pop, Reset, Wait
+from rankproof.model.actions import (
+    OF_PHASE,
+    Attach,
+    Change,
+    Close,
+    Count,
+    Crash,
+    Detach,
+    Enqueue,
+    Evict,
+    Finish,
+    Flush,
+    Issue,
+    Lose,
+    Notice,
+    Pop,
+    Reset,
+    Stall,
+    Swap,
+    Throw,
+    Wait,
+)
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import Protocol
@@ -40,22 +62,35 @@ class RealRun:
 
 
 def replay(
-    schedule: Schedule, subject: str, protocol: Protocol, *, timeout: float = 3.0, launcher: Launcher | None = None
+    schedule: Schedule,
+    subject: str,
+    protocol: Protocol,
+    *,
+    capabilities: Capabilities | None = None,
+    timeout: float = 3.0,
+    launcher: Launcher | None = None,
 ) -> RealRun:
     """The schedule on as many real processes as it has ranks, each with a subject from "package.module:factory".
 
-    `protocol` is what the subject is to do; the schedule's own may have a fault. A wait of the subject is to end within
-    `timeout` seconds. A `launcher` saves the time to start one. Raises BadInput for a schedule without actions, with
-    one that is not done to real ranks, or of several groups or modes, and for a factory that cannot be used.
+    `protocol` is what the subject is to do; the schedule's own may have a fault. Where the two are the same, and have
+    guard words, the schedule is of a run on real processes, and is done again as it was. `capabilities` says where
+    the model's picture of the subject is not to be taken literally. A wait of the subject is to
+    end within `timeout` seconds. A `launcher` saves the time to start one. Raises BadInput for a schedule without
+    actions, with one that is not done to real ranks, or of several groups or modes, and for a factory that cannot be
+    used.
     """
     if not schedule.actions:
         raise BadInput("the schedule has no actions, so there is nothing to run")
     began = time.monotonic()
     scenario = schedule.model.scenario
-    if scenario.topology != "group" or scenario.blocking_ranks:
-        raise BadInput("the schedule has ranks in several groups or modes; real ranks are in one group, in one mode")
-    # What the schedule does is known, so the bound of its exploration need not hold for ranks that catch up.
-    model = Model(protocol, replace(scenario, aligned_enqueue=True, ahead=len(schedule.actions) + scenario.ranks))
+    model = schedule.model
+    if protocol != model.protocol or not protocol.guards:
+        if scenario.topology != "group" or scenario.blocking_ranks:
+            raise BadInput(
+                "the schedule has ranks in several groups or modes; real ranks are in one group, in one mode"
+            )
+        # What the schedule does is known, so the bound of its exploration need not hold for ranks that catch up.
+        model = Model(protocol, replace(scenario, aligned_enqueue=True, ahead=len(schedule.actions) + scenario.ranks))
     left_out: list[str] = []
     failure = ""
     with RankPool(
@@ -66,7 +101,7 @@ def replay(
         reply_within=3 * timeout,
         launcher=launcher,
     ) as pool:
-        driver = Driver(model, pool)
+        driver = Driver(model, pool, capabilities)
         try:
             _drive(driver, commands_of(schedule), left_out)
             driver.catch_up()
@@ -87,14 +122,22 @@ def commands_of(schedule: Schedule) -> list[Command]:
 
     Raises BadInput, naming the place, for an action that is not done to real ranks.
     """
-    first = OF_PHASE[schedule.model.protocol.phases[0]]
+    model = schedule.model
     commands: list[Command] = []
     for index, action in enumerate(schedule.actions):
         match action:
-            case Enqueue() | Lose() | Finish() | Reset() | Evict() | Flush():
+            case Enqueue() | Lose() | Swap() | Finish() | Stall() | Reset() | Evict() | Flush() | Close() | Crash():
+                commands.append(action)
+            case Attach() | Detach() if model.protocol.attaches == "agreed":
                 commands.append(action)
             case Wait() | Pop() | Count() | Issue():
+                first = OF_PHASE[model.protocol_of(action.rank).phases[0]]
                 commands += [Step(action.rank)] if isinstance(action, first) else []
+            case Throw() if Step(action.rank) in commands:  # it is the end of a step
+                begun = max(place for place, command in enumerate(commands) if command == Step(action.rank))
+                commands[begun] = action
+            case Change() | Notice():
+                pass  # a rank comes to these by itself
             case _:
                 kind = type(action).__name__.lower()
                 raise BadInput(f"actions[{index}]: {kind} is of the model only; it is not done to real ranks")
@@ -117,8 +160,10 @@ def _give_all(driver: Driver, put_off: dict[int, deque[Command]], left_out: list
     while gave_one:
         gave_one = False
         for rank, waiting in put_off.items():
-            while waiting and not driver.is_busy(rank):
+            while waiting and (not driver.is_busy(rank) or driver.why_not(waiting[0]) is None):
                 command = waiting.popleft()
+                if driver.state.ranks[rank].error:
+                    continue  # it learned here sooner than there that another rank is gone
                 if isinstance(command, Step | Reset | Evict):
                     _align(driver, rank)
                 if isinstance(command, Enqueue) and command.ack < driver.state.ranks[rank].lanes[command.lane].next:

@@ -27,7 +27,8 @@ class Observation:
     `popped` and `left` hold one tuple of acks per lane, head first: the acks that this call popped, and those still
     in the lane after it. `waited_unfinished` holds (lane, ack) for each ack whose event the subject waited for
     although the ack was not finished on this rank. `in_flight` is the number of rounds issued and not consumed.
-    `error` is the text of an error that the subject reports instead of raising.
+    `error` is the text of an error that the subject reports instead of raising. Lists in the place of tuples are made
+    into tuples.
     """
 
     popped: tuple[tuple[int, ...], ...]
@@ -35,6 +36,13 @@ class Observation:
     waited_unfinished: tuple[tuple[int, int], ...] = ()
     in_flight: int = 0
     error: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("popped", "left", "waited_unfinished"):
+            rows = getattr(self, name)
+            if isinstance(rows, list | tuple):  # anything else differs from the model, and is shown as it is
+                plain = tuple(tuple(row) if isinstance(row, list) else row for row in rows)
+                object.__setattr__(self, name, plain)
 
 
 class Subject(Protocol):
@@ -60,19 +68,30 @@ class Subject(Protocol):
         ...
 
     def step(self) -> Observation:
-        """Run one pass of the scheduler; blocks at most `config.timeout` seconds in each wait."""
+        """Run one pass of the scheduler; blocks at most `config.timeout` seconds in each wait.
+
+        `popped` holds what was popped by what the ranks agreed on. A lane that holds fewer acks than that is an error:
+        raise, and pop nothing.
+        """
         ...
 
     def flush(self) -> Observation:
-        """Consume the rounds in flight, pop what they agreed on, and issue none."""
+        """Consume the rounds in flight, pop what they agreed on, and issue none; `popped` holds these pops."""
         ...
 
     def reset(self) -> Observation:
-        """Empty all lanes and start the next epoch."""
+        """Consume the rounds in flight and pop what they agreed on, then empty all lanes and start the next epoch.
+
+        `popped` holds the pops of the first part alone: what is thrown away was not popped, and nothing is `left`.
+        """
         ...
 
     def evict(self, lane: int) -> Observation:
-        """Empty `lane` without a collective, as an eviction under memory pressure does."""
+        """Consume the rounds in flight and pop what they agreed on, then empty `lane` without a collective.
+
+        So an eviction under memory pressure does, which waits for the whole lane; here every ack in it is finished.
+        `popped` holds the pops of the first part and behind them, in `lane`, all that was still in it.
+        """
         ...
 
     def reconfigure(self, key: str, value: object) -> None:

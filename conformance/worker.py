@@ -6,7 +6,9 @@ import builtins
 import importlib
 import io
 import pickle
+import queue
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,11 +29,13 @@ class Command:
     """Call `method` of the subject.
 
     `LOAD` instead makes a subject, from the factory in `arguments`; `LEAVE` drops it and leaves the group it joined.
+    What is to be done `aside` is done at once, also while another command is carried out, and has no reply.
     """
 
     sequence: int
     method: str
     arguments: tuple[object, ...]
+    aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,35 +46,54 @@ class Reply:
     outcome: Ok | Raised
 
 
+class _Seat:
+    """The subject of a rank, and the commands to it that are not carried out yet; None where no more will come."""
+
+    def __init__(self) -> None:
+        self.subject: object = None
+        self.commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+
+    def listen(self, channel: Channel) -> None:
+        """Takes commands until the other end is gone, and does at once what is to be done aside."""
+        try:
+            while True:
+                command = channel.receive()
+                assert isinstance(command, Command)
+                if command.aside:
+                    getattr(self.subject, command.method)(*command.arguments)
+                else:
+                    self.commands.put(command)
+        except EOFError:
+            pass
+        finally:
+            self.commands.put(None)
+
+
 def serve(channel: Channel) -> None:
     """Carry out commands until the other end is gone.
 
     SystemExit and its like leave through here and end the process, as they would end an engine's.
     """
-    subject: object = None
-    while True:
-        try:
-            command = channel.receive()
-        except EOFError:
-            return
-        assert isinstance(command, Command)
+    seat = _Seat()
+    threading.Thread(target=seat.listen, args=(channel,), name="commands", daemon=True).start()
+    while command := seat.commands.get():
         outcome: Ok | Raised
         try:
             if command.method == LOAD:
                 (factory,) = command.arguments
-                subject = _make(factory)
+                seat.subject = make_subject(factory)
                 outcome = Ok()
             elif command.method == LEAVE:
-                subject = None
+                seat.subject = None
                 if _RENDEZVOUS in sys.modules:  # without it no group was joined, and torch need not be imported
                     importlib.import_module(_RENDEZVOUS).leave()
                 outcome = Ok()
             else:
-                outcome = _returned(command.method, getattr(subject, command.method)(*command.arguments))
+                outcome = returned(command.method, getattr(seat.subject, command.method)(*command.arguments))
         except Exception as error:
             if not isinstance(error, BadInput):
                 traceback.print_exc()
-            outcome = Raised(type(error).__name__, _text(error))
+            outcome = Raised(type(error).__name__, text_of(error), printable(traceback.format_exc()))
         try:
             channel.send(Reply(command.sequence, outcome))
         except EOFError:
@@ -90,21 +113,26 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not a type that a subject may return")
 
 
-def _returned(method: str, value: object) -> Ok | Raised:
+def returned(method: str, value: object) -> Ok | Raised:
     """The value as the tool is to see it: an engine's own types would be imported there and decide what they equal."""
     try:
         return Ok(_Plain(io.BytesIO(pickle.dumps(value))).load())
     except Exception as error:
-        return Raised(type(error).__name__, f"{method}() returned {type(value).__name__!r}: {_text(error)}")
+        return Raised(type(error).__name__, f"{method}() returned {type(value).__name__!r}: {text_of(error)}")
 
 
-def _text(error: Exception) -> str:
+def text_of(error: Exception) -> str:
     """What an exception says, in characters that every stream can take."""
     try:
         said = str(error)
     except Exception as worse:
         said = f"(its text raised {type(worse).__name__})"
-    return said.encode("utf-8", "backslashreplace").decode("utf-8")
+    return printable(said)
+
+
+def printable(text: str) -> str:
+    """The text in characters that every stream can take."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def factory_name(factory: Factory) -> str:
@@ -133,10 +161,11 @@ def check_factory(factory: Factory) -> None:
         raise BadInput(f"{where} cannot be sent to a rank ({error}); define it at the top level of a module") from None
 
 
-def _make(factory: object) -> object:
+def make_subject(factory: object) -> object:
+    """A new subject of the factory, which is looked up in this process; BadInput where it cannot be used."""
     assert isinstance(factory, str) or callable(factory)
     where = f"factory {factory_name(factory)}"
-    make = _look_up(factory) if isinstance(factory, str) else factory
+    make = look_up(factory) if isinstance(factory, str) else factory
     if not callable(make):
         raise BadInput(f"{where} is not callable, but of type {type(make).__name__!r}")
     try:
@@ -152,7 +181,8 @@ def _make(factory: object) -> object:
     return subject
 
 
-def _look_up(factory: str) -> object:
+def look_up(factory: str) -> object:
+    """What "package.module:name" names, which need not be callable; BadInput where there is no such thing."""
     module, _, names = factory.partition(":")
     try:
         found: object = importlib.import_module(module)
@@ -163,7 +193,8 @@ def _look_up(factory: str) -> object:
     for name in names.split("."):
         if not hasattr(found, name):
             public = [known for known in vars(found) if not known.startswith("_")]
-            problem = unknown_name("name", name, public)
+            made_here = [known for known in public if getattr(getattr(found, known), "__module__", None) == module]
+            problem = unknown_name("name", name, made_here)
             raise BadInput(f"factory {factory!r}: {problem}")
         found = getattr(found, name)
     return found

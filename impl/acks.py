@@ -19,11 +19,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
-from rankproof.impl.digests import EMPTY, extended, folded
+from rankproof.impl.digests import EMPTY, folded, word_of
 from rankproof.impl.errors import Misuse, StepTimeout
 
 Identity: TypeAlias = int | str
 LaneKind: TypeAlias = Literal["aligned", "prefix", "size"]
+
+MOST_BITS, MOST_CHARACTERS = 256, 256
+"""The longest identities, an int's and a str's: each is hashed, and shown in errors."""
 
 _POLL = 0.0005
 """Seconds between two looks at an event that a call must wait for; a blocking eviction and a PP follower do."""
@@ -65,6 +68,16 @@ class Ack:
     identity: Identity
     event: Event
 
+    def __post_init__(self) -> None:
+        """Raises Misuse for an identity that is no short int or str (a bool is neither), and for what is no event."""
+        identity = self.identity
+        if type(identity) is not int and type(identity) is not str:
+            raise Misuse(f"an ack's identity is an int or a str, not {identity!r}")
+        if len(identity) > MOST_CHARACTERS if isinstance(identity, str) else identity.bit_length() > MOST_BITS:
+            raise Misuse(f"an ack's identity has at most {MOST_BITS} bits or {MOST_CHARACTERS} characters")
+        if not (hasattr(self.event, "query") and hasattr(self.event, "synchronize")):
+            raise Misuse(f"ack {identity!r}: an event has query() and synchronize(), which {self.event!r} has not")
+
 
 class Lane:
     """A FIFO of acks on one rank.
@@ -73,13 +86,17 @@ class Lane:
     """
 
     def __init__(self, name: str, kind: LaneKind) -> None:
-        """Raises Misuse for an unknown kind."""
+        """Raises Misuse for an unknown kind, and for a name that is no short text."""
+        if type(name) is not str or not 0 < len(name) <= MOST_CHARACTERS:
+            raise Misuse(
+                f"a lane's name is a str of 1 to {MOST_CHARACTERS} characters, not {name!r:.{MOST_CHARACTERS}}"
+            )
         if kind not in get_args(LaneKind):
             raise Misuse(f"lane {name!r} is of kind {kind!r}; a lane is of kind {' or '.join(get_args(LaneKind))}")
         self.name = name
         self.kind = kind
         self._acks: deque[Ack] = deque()
-        self._identities: set[Identity] = set()
+        self._words: dict[Identity, int] = {}  # of the acks that wait: what stands for each in a digest
         self._lock = threading.Lock()
         self._enqueued_digest = EMPTY
         self.popped_digest = EMPTY
@@ -97,16 +114,17 @@ class Lane:
             return tuple(ack.identity for ack in self._acks)
 
     def enqueue(self, ack: Ack) -> None:
-        """Puts `ack` at the end. Raises Misuse where its identity waits here already, or is neither int nor str."""
-        if not isinstance(ack.identity, int | str):
-            raise Misuse(f"lane {self.name!r}: an ack's identity is an int or a str, not {ack.identity!r}")
+        """Puts `ack` at the end. Raises Misuse where its identity waits here already, or where it is no `Ack`."""
+        if not isinstance(ack, Ack):
+            raise Misuse(f"lane {self.name!r}: an Ack is enqueued, not {ack!r}")
+        word = word_of(repr(ack.identity))
         with self._lock:
-            if ack.identity in self._identities:
+            if ack.identity in self._words:
                 raise Misuse(f"lane {self.name!r}: ack {ack.identity!r} waits here already; enqueue it once")
-            self._identities.add(ack.identity)
+            self._words[ack.identity] = word
             self._acks.append(ack)
             if self.kind == "aligned":
-                self._enqueued_digest = extended(self._enqueued_digest, ack.identity)
+                self._enqueued_digest = folded(self._enqueued_digest, word)
 
     def ready_count(self) -> int:
         """How many acks may be popped as far as this rank knows; asks no event behind the first unfinished one."""
@@ -127,8 +145,7 @@ class Lane:
                 raise Misuse(f"lane {self.name!r}: cannot pop {count!r} of {len(self._acks)} acks")
             acks = [self._acks.popleft() for _ in range(count)]
             for ack in acks:
-                self._identities.remove(ack.identity)
-                self.popped_digest = extended(self.popped_digest, ack.identity)
+                self.popped_digest = folded(self.popped_digest, self._words.pop(ack.identity))
             self.popped_count += count
             return acks
 
@@ -140,7 +157,7 @@ class Lane:
         """Undoes the pops that gave `acks`, in the order in which they came out."""
         with self._lock:
             self._acks.extendleft(reversed(acks))
-            self._identities.update(ack.identity for ack in acks)
+            self._words.update((ack.identity, word_of(repr(ack.identity))) for ack in acks)
 
     def wait_for(self, count: int | None, seconds: float) -> int:
         """Waits until the first `count` acks, or all that are in the lane now, have finished; gives their number.
@@ -162,7 +179,7 @@ class Lane:
         """Forgets every ack, finished or not, and what was popped; what follows is the lane's next generation."""
         with self._lock:
             self._acks.clear()
-            self._identities.clear()
+            self._words.clear()
             self._enqueued_digest = self.popped_digest = EMPTY
             self.popped_count = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import torch
 from torch._C._distributed_c10d import ProcessGroupGloo, Work
@@ -44,27 +44,12 @@ class ChainTransport:
         self._column: ProcessGroupGloo | None = column
         self._stage = column.rank()
         self._stages = column.size()
-        self._timeout = column.options._timeout.total_seconds()
         self._beside = beside
-        self._rank = rank
-        self._world = world
+        self.rank: Final = rank
+        self.world: Final = world
+        self.timeout: Final = float(column.options._timeout.total_seconds())
         self._own: tuple[int, ...] = ()
         self._sent: deque[_Sent] = deque()
-
-    @property
-    def rank(self) -> int:
-        """This rank among all stages."""
-        return self._rank
-
-    @property
-    def world(self) -> int:
-        """How many ranks all stages have."""
-        return self._world
-
-    @property
-    def timeout(self) -> float:
-        """The deadline of each wait in seconds."""
-        return self._timeout
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         """Offers beside; a rank that follows, or stands alone, only keeps the vector."""
@@ -107,7 +92,7 @@ class ChainTransport:
             column.recv([tensor], self._stage - 1, 0).wait()  # type: ignore[attr-defined]
         except RuntimeError as error:
             doing = f"stage {self._stage} waited for the counts of stage {self._stage - 1}"
-            raise gloo_failure(error, round_number, doing, self._timeout) from error
+            raise gloo_failure(error, round_number, doing, self.timeout) from error
         return tuple(tensor.tolist())
 
     def _send(self, column: ProcessGroupGloo, round_number: int, vector: tuple[int, ...]) -> None:
@@ -117,7 +102,7 @@ class ChainTransport:
             work = column.send([tensor], self._stage + 1, 0)  # type: ignore[attr-defined]
         except RuntimeError as error:
             doing = f"stage {self._stage} could not send to stage {self._stage + 1}"
-            raise gloo_failure(error, round_number, doing, self._timeout) from error
+            raise gloo_failure(error, round_number, doing, self.timeout) from error
         self._sent.append(_Sent(round_number, tensor, work))
 
     def _wait_for_sends(self, left: int) -> None:
@@ -127,7 +112,7 @@ class ChainTransport:
                 sent.work.wait()
             except RuntimeError as error:
                 doing = f"stage {self._stage} waited for stage {self._stage + 1} to take its counts"
-                raise gloo_failure(error, sent.round, doing, self._timeout) from error
+                raise gloo_failure(error, sent.round, doing, self.timeout) from error
 
 
 class StageAckSync(BlockingAckSync):

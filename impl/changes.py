@@ -35,9 +35,9 @@ class Change:
 
 
 def attaching(lanes: Mapping[str, LaneKind], present: Mapping[str, LaneKind]) -> Change:
-    """The change that adds those lanes. Raises Misuse for none, for one that is there, and for an unknown kind."""
-    if not lanes:
-        raise Misuse("attach(): there is nothing to attach; give at least one lane")
+    """The change that adds those lanes. Raises Misuse for none, for one that is there, and for a kind that is none."""
+    if not hasattr(lanes, "items") or not lanes:
+        raise Misuse("attach(): give at least one lane, as a mapping from its name to its kind")
     for name, kind in lanes.items():
         if name in present:
             raise Misuse(f"attach(): lane {name!r} is there already")

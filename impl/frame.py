@@ -33,11 +33,44 @@ class StepResult:
     detached: dict[str, list[Ack]] = field(default_factory=dict)
 
 
+class Call:
+    """One call, as a context: a class of its own because a generator would take a tenth of a step."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        self._frame = frame
+        self._name = name
+
+    def __enter__(self) -> StepResult:
+        self._frame.begin(self._name)
+        lanes = self._frame.lanes
+        self._before = lanes.snapshot()
+        self._result = StepResult(popped={name: [] for name in self._before})
+        return self._result
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self._fail(error)
+        finally:
+            self._frame.end()
+
+    def _fail(self, error: BaseException) -> None:
+        """Puts everything back, and breaks the object; an error that is not of ours becomes StepFailed."""
+        self._frame.lanes.restore(self._before, self._result.detached, self._result.popped)
+        if isinstance(error, SyncError):
+            self._frame.break_with(error)
+            return
+        failed = StepFailed(f"{self._name}(): {type(error).__name__}: {error}")
+        self._frame.break_with(failed)
+        if isinstance(error, Exception):
+            raise failed from error
+
+
 class Frame:
     """Lets one call at a time in, none after `close` or a failure, and leaves the group on either."""
 
     def __init__(self, lanes: Lanes, transport: Transport, state: Callable[[], str], board: Board | None) -> None:
-        self._lanes = lanes
+        self.lanes = lanes
         self._transport = transport
         self._state = state
         self._board = board
@@ -60,33 +93,29 @@ class Frame:
     @contextmanager
     def turn(self, call: str) -> Iterator[None]:
         """Keeps every other call out. Raises Misuse where one is under way, and as `admit` does."""
+        self.begin(call)
+        try:
+            yield
+        finally:
+            self.end()
+
+    def call(self, name: str) -> Call:
+        """A turn with a result that is handed out only where nothing is raised; what is raised breaks the object."""
+        return Call(self, name)
+
+    def begin(self, call: str) -> None:
+        """Begins a turn; see `turn`."""
         if not self._turn.acquire(blocking=False):
             raise Misuse(f"{call}() within another call; make all calls from one thread, one after the other")
         try:
             self.admit(call)
-            yield
-        finally:
+        except BaseException:
             self._turn.release()
+            raise
 
-    @contextmanager
-    def call(self, name: str) -> Iterator[StepResult]:
-        """A turn with a result that is handed out only where nothing is raised; what is raised breaks the object."""
-        with self.turn(name):
-            result = StepResult(popped={lane.name: [] for lane in self._lanes})
-            before = self._lanes.snapshot()
-            try:
-                yield result
-            except SyncError as error:
-                self._lanes.restore(before, result.detached, result.popped)
-                self._break(error)
-                raise
-            except BaseException as error:
-                failed = StepFailed(f"{name}(): {type(error).__name__}: {error}")
-                self._lanes.restore(before, result.detached, result.popped)
-                self._break(failed)
-                if not isinstance(error, Exception):
-                    raise
-                raise failed from error
+    def end(self) -> None:
+        """Ends the turn."""
+        self._turn.release()
 
     def leave(self, why: str) -> None:
         """Closes: leaves the group, and word for the others."""
@@ -95,7 +124,8 @@ class Frame:
         self._transport.close()
         self.closed = True
 
-    def _break(self, cause: SyncError) -> None:
+    def break_with(self, cause: SyncError) -> None:
+        """Leaves the group because of `cause`, which every later call raises again."""
         cause.state = self._state()
         self._first_cause = cause
         if self._board:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rankproof.impl.transport import Transport
 
@@ -15,25 +16,14 @@ class GridTransport:
     """
 
     def __init__(self, directions: Sequence[Transport], rank: int, world: int) -> None:
-        """Takes over this rank's transport in each direction; `rank` and `world` are those of the grid."""
-        self._directions = tuple(directions)
-        self._rank = rank
-        self._world = world
+        """Takes over this rank's transport in each direction; `rank` and `world` are those of the grid.
 
-    @property
-    def rank(self) -> int:
-        """This rank in the grid."""
-        return self._rank
-
-    @property
-    def world(self) -> int:
-        """How many ranks the grid has."""
-        return self._world
-
-    @property
-    def timeout(self) -> float:
-        """The deadline of each wait in seconds; there is one wait a direction."""
-        return self._directions[0].timeout
+        The deadline is that of the first direction; there is one wait a direction.
+        """
+        self._directions: Final = tuple(directions)
+        self.rank: Final = rank
+        self.world: Final = world
+        self.timeout: Final = self._directions[0].timeout
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         """Offers in the first direction."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 from datetime import timedelta
@@ -18,6 +17,13 @@ INTERFACE_VARIABLE = "GLOO_SOCKET_IFNAME"
 """The variable by which torch itself lets a user choose the interface; names are separated by commas."""
 
 
+SHORTEST, LONGEST = 0.001, 1e6
+"""The deadlines that can be, in seconds: a millisecond to eleven days."""
+
+MOST_IN_FLIGHT = 64
+"""More than any engine has use for; gloo starts a thread for each."""
+
+
 def gloo_group(rank: int, world: int, store: Store, timeout: float, in_flight: int = 1) -> ProcessGroupGloo:
     """The gloo group of `world` ranks that meet in `store`; returns on each rank once all of them are connected.
 
@@ -31,11 +37,14 @@ def gloo_group(rank: int, world: int, store: Store, timeout: float, in_flight: i
     Raises Misuse for impossible numbers or a used store, PeerLost naming the ranks that did not come in time, and
     BadInput for an interface that gloo cannot use.
     """
-    if world < 2:
-        raise Misuse(f"a group has 2 ranks or more, not {world}: a group of one has nobody to agree with")
-    if not 0 <= rank < world:
-        raise Misuse(f"rank {rank} is outside the group; ranks are 0 to {world - 1}")
+    if type(world) is not int or world < 2:
+        raise Misuse(f"a group has 2 ranks or more, not {world!r}: a group of one has nobody to agree with")
+    if type(rank) is not int or not 0 <= rank < world:
+        raise Misuse(f"rank {rank!r} is outside the group; ranks are 0 to {world - 1}")
+    if type(in_flight) is not int or not 0 <= in_flight <= MOST_IN_FLIGHT:
+        raise Misuse(f"rounds in flight are 0 to {MOST_IN_FLIGHT}, each with a thread, not {in_flight!r}")
     check_deadline(timeout)
+    check_store(store)
     options = ProcessGroupGloo._Options()  # type: ignore[attr-defined]
     options._threads = max(2, in_flight)
     options._timeout = timedelta(seconds=timeout)
@@ -50,9 +59,15 @@ def gloo_group(rank: int, world: int, store: Store, timeout: float, in_flight: i
 
 
 def check_deadline(timeout: float) -> None:
-    """Raises Misuse for a deadline that no wait can have."""
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise Misuse(f"a deadline is a number of seconds above 0, not {timeout}")
+    """Raises Misuse for a deadline that no wait can have; gloo counts whole milliseconds, and 0 would be for ever."""
+    if type(timeout) not in (int, float) or not SHORTEST <= timeout <= LONGEST:
+        raise Misuse(f"a deadline is {SHORTEST} to {LONGEST:.0f} seconds, not {timeout!r}")
+
+
+def check_store(store: Store) -> None:
+    """Raises Misuse for what is no store."""
+    if not isinstance(store, Store):
+        raise Misuse(f"ranks meet in a store of torch.distributed, such as a TCPStore, not in {store!r}")
 
 
 def _all_on_this_host(rank: int, world: int, store: Store, timeout: float) -> bool:

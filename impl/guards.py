@@ -11,7 +11,8 @@
     digests   one a lane, of acks (see `Lane.digest`)                                             x and ~x
 
 The MIN of x is the lowest value over ranks, and the MIN of ~x the complement of the highest; so one reduce tells every
-rank whether all hold the same value. (`-x` would not do: the smallest integer is its own negative.)
+rank whether all hold the same value. How that is read, and what a difference in each word means, is the model's text
+(`rankproof.model.words`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rankproof.impl.errors import RankDivergence
+from rankproof.model.words import complement, first_error, highest, is_void, same
 
 VOID_LIMIT = 256
 """Rounds in a row that ranks in different epochs may make void; a rank that has not followed by then never will."""
@@ -52,8 +54,8 @@ class Offer:
 
     def guards(self) -> tuple[int, ...]:
         """The guard words, then the complement of each."""
-        words = self.words()
-        return (*words, *(~word for word in words))
+        held = self.words()
+        return (*held, *map(complement, held))
 
     def words(self) -> tuple[int, ...]:
         """The guard words, in the order of GUARDS, and the digests."""
@@ -61,16 +63,26 @@ class Offer:
 
 
 class Spread(NamedTuple):
-    """A guard word over ranks."""
+    """A guard word over ranks: the MIN of it and of its complements, and what this rank put in."""
 
     lowest: int
-    highest: int
+    complement: int
     own: int
+
+    @property
+    def highest(self) -> int:
+        """The highest value of the word."""
+        return int(highest(self.complement))
+
+    @property
+    def shared(self) -> bool:
+        """Whether every rank that has a part in the MIN holds the same value."""
+        return bool(same(self.lowest, self.complement))
 
     @property
     def agree(self) -> bool:
         """Whether every rank holds the same value, and this one too."""
-        return self.lowest == self.highest == self.own
+        return self.shared and self.lowest == self.own
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ class Agreement:
     @property
     def void(self) -> bool:
         """Whether ranks were in different epochs, so that the counts are of different lanes and say nothing."""
-        return self.epochs.lowest != self.epochs.highest
+        return not self.epochs.shared and is_void(("epoch",))
 
 
 def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
@@ -122,54 +134,53 @@ def instruction(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Ag
     idle = vector[len(lanes)] == 1
     guards = tuple(vector[len(lanes) + 1 :])
     if guards == offer.guards():  # every rank holds the same words; what follows is for the rare case that not
-        return Agreement(counts, idle, Spread(offer.epoch, offer.epoch, offer.epoch), offer.request)
+        return Agreement(counts, idle, Spread(offer.epoch, complement(offer.epoch), offer.epoch), offer.request)
     spread = _spread(lanes, offer, guards)
-    for name in ("round", "mode", "layout", "step"):
-        require_same(offer.round, name, spread[name])
-    request = spread["request"].lowest
-    if request:
-        require_same(offer.round, "request", spread["request"])
-    agreed = Agreement(counts, idle, spread["epoch"], request)
-    for name in () if agreed.void else ("epoch", *map(_digest_of, lanes)):
-        require_same(offer.round, name, spread[name])
+    request, epochs = spread["request"].lowest, spread["epoch"]
+    digests = dict.fromkeys(map(_digest_of, lanes), "popped")  # there is no digest without the popped prefix
+    differing = {name: digests.get(name, name) for name, each in spread.items() if not each.agree}
+    if error := first_error(differing.values(), request):
+        name = next(name for name, word in differing.items() if word == error)
+        raise _divergence(offer.round, name, spread[name])
+    agreed = Agreement(counts, idle, epochs, request)
+    if not epochs.agree and not agreed.void:  # a rank without a part in the MIN, whose epoch is not that of the others
+        raise _divergence(offer.round, "epoch", epochs)
     return agreed
 
 
 def _spread(lanes: Sequence[str], offer: Offer, guards: Sequence[int]) -> dict[str, Spread]:
-    words = offer.words()
-    lowest, complements = guards[: len(words)], guards[len(words) :]
+    held = offer.words()
+    lowest, complements = guards[: len(held)], guards[len(held) :]
     names = (*GUARDS, *map(_digest_of, lanes))
-    return {
-        name: Spread(low, ~high, own) for name, low, high, own in zip(names, lowest, complements, words, strict=True)
-    }
+    return {name: Spread(*each) for name, *each in zip(names, lowest, complements, held, strict=True)}
 
 
 def _digest_of(lane: str) -> str:
     return f"digest of lane {lane}"
 
 
-def require_same(round_number: int, name: str, spread: Spread) -> None:
-    """Raises RankDivergence where ranks hold different values of the word called `name`."""
-    if not spread.agree:
-        lowest, highest, own = (_shown(name, value) for value in spread)
-        raise RankDivergence(
-            f"round {round_number}: the ranks differ in {name}: lowest {lowest}, highest {highest}, this rank {own}",
-            round_number,
-            name,
-            *spread,
-        )
+def _divergence(round_number: int, name: str, spread: Spread) -> RankDivergence:
+    values = (spread.lowest, spread.highest, spread.own)
+    low, high, own = (_shown(name, value) for value in values)
+    return RankDivergence(
+        f"round {round_number}: the ranks differ in {name}: lowest {low}, highest {high}, this rank {own}",
+        round_number,
+        name,
+        *values,
+    )
 
 
 def require_epochs_to_meet(round_number: int, voids: int, epochs: Spread) -> None:
     """Raises RankDivergence where more than VOID_LIMIT rounds in a row, `voids` of them, found ranks in two epochs."""
     if voids > VOID_LIMIT:
-        lowest, highest, own = epochs
+        values = (epochs.lowest, epochs.highest, epochs.own)
+        low, high, own = values
         raise RankDivergence(
-            f"round {round_number}: ranks have been in different epochs for {voids} rounds, now {lowest} to {highest}, "
+            f"round {round_number}: ranks have been in different epochs for {voids} rounds, now {low} to {high}, "
             f"this rank in {own}: some rank was not reset with the others",
             round_number,
             "epoch",
-            *epochs,
+            *values,
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rankproof.impl.acks import Ack, Lane, LaneKind
 from rankproof.impl.digests import EMPTY
 from rankproof.impl.errors import Misuse
+from rankproof.model.words import settled
 
 
 class Lanes:
@@ -16,11 +17,13 @@ class Lanes:
     is older than a pop allows nothing twice: several rounds can then be in flight.
 
     Digests of popped acks are compared as they stood after the round that every rank has surely consumed when it issues
-    the next, which is `lag` rounds back: a rank that was drained in between has popped more, and is not at fault.
+    the next (`rankproof.model.words.settled`): a rank that was drained in between has popped more, and is not at fault.
     """
 
     def __init__(self, kinds: Mapping[str, LaneKind], cumulative: bool) -> None:
-        """Raises Misuse where there is no lane, or a kind is unknown."""
+        """Raises Misuse where there is no lane, or a name or a kind cannot be."""
+        if not hasattr(kinds, "items"):
+            raise Misuse(f"lanes are given as a mapping from each name to its kind, not as {kinds!r}")
         if not kinds:
             raise Misuse("there is nothing to agree on; give at least one lane")
         self._lanes = {name: Lane(name, kind) for name, kind in kinds.items()}
@@ -51,11 +54,11 @@ class Lanes:
         """What this rank offers for each lane."""
         return tuple(lane.ready_count() + (lane.popped_count if self._cumulative else 0) for lane in self)
 
-    def digests(self, round_number: int, lag: int) -> tuple[int, ...]:
-        """What this rank lets the others compare in the round, a word a lane."""
-        popped = self._popped_by.get(round_number - lag, {})
-        for consumed in [number for number in self._popped_by if number < round_number - lag]:
-            del self._popped_by[consumed]
+    def digests(self, round_number: int, window: int) -> tuple[int, ...]:
+        """What this rank lets the others compare in the round, a word a lane; `window` rounds may be in flight."""
+        last = settled(round_number, window)
+        self._popped_by.pop(last - 1, None)
+        popped = self._popped_by.get(last, {})
         return tuple(lane.digest(popped.get(lane.name, EMPTY)) for lane in self)
 
     def to_pop(self, agreed: Sequence[int]) -> dict[str, int]:

@@ -10,9 +10,9 @@ from rankproof.impl.acks import LaneKind
 from rankproof.impl.board import Board
 from rankproof.impl.chain import ChainTransport, FollowerAckSync, StageAckSync
 from rankproof.impl.digests import word_of
-from rankproof.impl.errors import RankDivergence
+from rankproof.impl.errors import Misuse, RankDivergence
 from rankproof.impl.grid import GridTransport
-from rankproof.impl.group import check_deadline, exchange, gloo_group
+from rankproof.impl.group import check_deadline, check_store, exchange, gloo_group
 from rankproof.impl.lanes import Lanes
 from rankproof.impl.plan import Place, Plan
 from rankproof.impl.sync import AckSync
@@ -30,8 +30,11 @@ def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneK
     Raises Misuse for impossible numbers or lanes, RankDivergence where ranks have other plans or lanes, PeerLost naming
     the ranks that did not come in time, and BadInput for an interface that gloo cannot use.
     """
+    if not isinstance(plan, Plan):
+        raise Misuse(f"a plan comes from `plan_for`; {plan!r} is none")
     place = plan.topology.place(rank)
     check_deadline(timeout)
+    check_store(store)
     Lanes(lanes, plan.cumulative)  # refuses what cannot be before another rank is waited for
     _compare_layouts(rank, plan, store, lanes, timeout)
     transport = _transport(rank, place, plan, store, timeout)

@@ -94,7 +94,10 @@ def plan_for(topology: Topology, depth: int = 1, environment: Mapping[str, str] 
     if switch not in ("0", "1"):
         raise BadInput(f"{ASYNC_VARIABLE} is {switch!r}; set it to 0 for blocking or 1 for pipelined")
     if topology.pp > 1:
-        reason = f"blocking: {topology.pp} pipeline stages; the first agrees and sends its counts down the chain"
+        reason = (
+            f"blocking: {topology.pp} pipeline stages; the first agrees and sends its counts down the chain, "
+            "and hears of no other, so that lanes and mode stay as they were opened"
+        )
         return Plan(topology, "chain", 0, reason)
     if topology.cp > 1 and topology.tp > 1:
         return Plan(topology, "grid", 0, "blocking: MIN over CP and then over TP takes two collectives a step")

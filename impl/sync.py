@@ -34,7 +34,7 @@ from rankproof.impl.errors import Misuse
 from rankproof.impl.frame import Frame, StepResult
 from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, agreement, mode_name, require_epochs_to_meet
 from rankproof.impl.lanes import Lanes
-from rankproof.impl.transport import Transport
+from rankproof.impl.transport import Transport, check_transport
 
 __all__ = ["AckSync", "BlockingAckSync", "PipelinedAckSync", "StepResult"]
 
@@ -63,13 +63,12 @@ class AckSync:
         board       where this rank leaves word when it leaves, and finds that of the others after a failure
         plan        how ranks agree, in words that must be the same on every rank
 
-        Raises Misuse where there is no lane, a kind is unknown, the lag is impossible, or the transport joins fewer
-        than two ranks.
+        Raises Misuse where there is no lane, a kind is unknown, the lag is impossible, or the transport is none or
+        joins fewer than two ranks.
         """
         if type(lag) is not int or lag < 0 or (lag > 1 and not cumulative):
             raise Misuse(f"a lag of {lag!r} cannot be: it is 0 or 1, or with cumulative counts also more")
-        if transport.world < 2:
-            raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
+        check_transport(transport)
         self._transport = transport
         self._lanes = Lanes(lanes, cumulative)
         self._lag = lag

@@ -7,9 +7,10 @@ round asked for out of turn would silently give another round's result.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 import torch
 import torch.distributed as dist
@@ -62,6 +63,14 @@ class Transport(Protocol):
         ...
 
 
+def check_transport(transport: Transport) -> None:
+    """Raises Misuse for what is no transport, and for one that joins fewer than two ranks."""
+    if not all(hasattr(transport, call) for call in ("offer", "agreed", "close")):
+        raise Misuse(f"a transport offers, agrees and closes (see `Transport`), which {transport!r} does not")
+    if transport.world < 2:
+        raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
+
+
 class _Backend(Protocol):
     """The part of a torch.distributed backend that is used here, which torch's own type stubs leave out."""
 
@@ -84,7 +93,7 @@ class _Round(NamedTuple):
 
 
 class GlooTransport:
-    """A MIN all_reduce a round on a gloo group that nothing else uses.
+    """A MIN all_reduce a round on a gloo group that nothing else uses; see `Transport` for what it offers.
 
     The deadline is the group's own timeout, given when the group was made, and it runs from this rank's offer.
     """
@@ -93,7 +102,7 @@ class GlooTransport:
         """Takes a group of `gloo_group` or of `torch.distributed.new_group(backend="gloo", timeout=...)`.
 
         Closing drops the reference; the group's sockets close when the caller holds none either.
-        Raises Misuse for the default group, a group without gloo, or a group of one.
+        Raises Misuse for the default group, a group without gloo, a group of one, and for what is no group.
         """
         if dist.is_initialized() and group is dist.group.WORLD:
             raise Misuse("the default group carries the caller's own collectives; give a group of its own")
@@ -101,41 +110,27 @@ class GlooTransport:
         if backend.size() < 2:
             raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
         self._backend: _Backend | None = backend
-        self._rank = backend.rank()
-        self._world = backend.size()
-        self._timeout = backend.options._timeout.total_seconds()
+        self.rank: Final = backend.rank()
+        self.world: Final = backend.size()
+        self.timeout: Final = float(backend.options._timeout.total_seconds())
         self._options = AllreduceOptions()
         self._options.reduceOp = ReduceOp(ReduceOp.MIN)
         self._offered = 0
         self._in_flight: deque[_Round] = deque()
-
-    @property
-    def rank(self) -> int:
-        """This rank, from 0."""
-        return self._rank
-
-    @property
-    def world(self) -> int:
-        """How many ranks are in the group."""
-        return self._world
-
-    @property
-    def timeout(self) -> float:
-        """The group's timeout in seconds."""
-        return self._timeout
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         """Issues the all_reduce of the round, in a fresh tensor; see `Transport.offer`."""
         backend = self._open_backend()
         if round_number != self._offered + 1:
             raise Misuse(f"round {round_number} offered out of turn; the next is round {self._offered + 1}")
-        if not all(isinstance(word, int) for word in vector):
-            raise Misuse(f"round {round_number}: a vector holds whole numbers, not {list(vector)!r}")
-        tensor = torch.tensor(vector, dtype=torch.int64)
+        try:
+            tensor = torch.frombuffer(array("q", vector), dtype=torch.int64)  # a third of what `torch.tensor` takes
+        except (TypeError, OverflowError) as error:
+            raise Misuse(f"round {round_number}: a vector holds whole numbers of 64 bits, not {vector!r}") from error
         try:
             work = backend.allreduce([tensor], self._options)
         except RuntimeError as error:
-            raise gloo_failure(error, round_number, "could not be issued", self._timeout) from error
+            raise gloo_failure(error, round_number, "could not be issued", self.timeout) from error
         self._offered = round_number
         self._in_flight.append(_Round(round_number, tensor, work))
 
@@ -148,8 +143,8 @@ class GlooTransport:
         try:
             self._in_flight[0].work.wait()
         except RuntimeError as error:
-            doing = f"waited for the MIN over {self._world} ranks"
-            raise gloo_failure(error, round_number, doing, self._timeout) from error
+            doing = f"waited for the MIN over {self.world} ranks"
+            raise gloo_failure(error, round_number, doing, self.timeout) from error
         return tuple(self._in_flight.popleft().tensor.tolist())
 
     def close(self) -> None:
@@ -178,6 +173,8 @@ def gloo_words(error: RuntimeError) -> str:
 
 
 def _gloo_of(group: ProcessGroup | ProcessGroupGloo) -> _Backend:
+    if not hasattr(group, "allreduce"):
+        raise Misuse(f"a group is one of torch.distributed or of gloo_group, not {group!r}")
     if not isinstance(group, ProcessGroup):
         return cast(_Backend, group)
     try:

@@ -87,7 +87,31 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Attach:
-    """The engine on `rank` attaches storage, between two steps, which changes the layout of its vector."""
+    """The engine on `rank` attaches storage, between two steps, which changes the layout of its vector.
+
+    Where changes are agreed on it only asks for it, and the rank makes a `Change` once every rank has asked.
+    """
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """The engine on `rank` detaches storage, between two steps, as `Attach` attaches it; what waits there is gone."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`rank` consumes, before it counts, what it has in flight, and takes on the layout that every rank asked for."""
+
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """`rank` consumes, between two steps, what it has in flight, pops it, and leaves."""
 
     rank: int
 
@@ -128,7 +152,7 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class Throw:
-    """Popping throws on `rank`, before anything is popped; what is left of the step is not taken."""
+    """Popping or counting throws on `rank`, which then pops nothing in that step, and takes nothing more of it."""
 
     rank: int
 
@@ -140,23 +164,31 @@ class Crash:
     rank: int
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`rank` learns, in a wait that could have ended well, that another one is gone; then it is gone too."""
+
+    rank: int
+
+
 Engine: TypeAlias = Enqueue | Lose | Swap | Finish | Stall | Withdraw
 """What the engine does to a lane, at any moment."""
 
-Between: TypeAlias = Reset | Evict | Flush | Attach | Decline
+Between: TypeAlias = Reset | Evict | Flush | Attach | Detach | Decline | Close
 """What happens between two steps."""
 
 Quarter: TypeAlias = Wait | Pop | Count | Issue
 """What a step is made of."""
 
-Action: TypeAlias = Engine | Between | Quarter | Throw | Crash
+Action: TypeAlias = Engine | Between | Quarter | Change | Throw | Crash | Notice
 
 KINDS: dict[str, type[Action]] = {
     kind.__name__.lower(): kind
     for kind in (
         *(Enqueue, Lose, Swap, Finish, Stall, Withdraw),
-        *(Reset, Evict, Flush, Attach, Decline),
-        *(Wait, Pop, Count, Issue, Throw, Crash),
+        *(Reset, Evict, Flush, Attach, Detach, Decline, Close),
+        *(Wait, Pop, Count, Issue, Change),
+        *(Throw, Crash, Notice),
     )
 }
 """Every action by its name in a schedule file."""

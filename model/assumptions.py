@@ -94,7 +94,7 @@ ASSUMPTIONS: dict[str, Assumption] = {
         Assumption(
             "open-loop",
             "which acks are enqueued, and when they finish, does not depend on pops; what a closed loop loses "
-            "shows in no single schedule, only in the comparison of two runs (`closedloop`)",
+            "shows in no single schedule, only in the comparison of two runs (model/closedloop.py)",
             ("exact-delay",),
         ),
         Assumption(

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rankproof.model import rules
-from rankproof.model.actions import Action, Attach, Count, Evict, Flush, Pop, Reset
+from rankproof.model.actions import Action, Attach, Change, Close, Count, Detach, Evict, Flush, Pop, Reset
 from rankproof.model.draining import left_over
-from rankproof.model.interleaving import apply, differing, drained_by, next_phase, next_turn
+from rankproof.model.interleaving import apply, compare, drained_by, error_in, next_phase, next_turn
 from rankproof.model.state import LaneState, RankState, State, Vector
 from rankproof.model.system import Disabled, Model
-
-DIGESTS = ("enqueued", "popped", "ready")
-"""The guard words that are digests of acks."""
+from rankproof.model.words import DIGESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +63,20 @@ def _pops_unfinished(step: Transition) -> str | None:
     for lane, (old, new) in enumerate(zip(before.lanes, after.lanes, strict=True)):
         for ack in new.popped[len(old.popped) :]:
             for peer, other in enumerate(step.before.ranks):
-                if (peer == rank or everywhere) and not _is_finished(ack, other, lane, before.epoch):
+                knows = peer == rank or (everywhere and not _is_past(step, lane, other, before))
+                if knows and not _is_finished(ack, other.lanes[lane]):
                     return f"rank {rank} pops ack {ack} of lane {lane}, which is not finished on rank {peer}"
     return None
 
 
-def _is_finished(ack: int, rank: RankState, lane: int, epoch: int) -> bool:
-    """A rank in a later epoch no longer knows of the ack; what it once counted was finished."""
-    content: LaneState = rank.lanes[lane]
-    return rank.epoch > epoch or ack in content.finished or ack in content.popped
+def _is_past(step: Transition, lane: int, one: RankState, other: RankState) -> bool:
+    """Whether a rank no longer knows of the acks in another's lane: it is in a later epoch, or has that lane anew."""
+    anew = step.model.scenario.is_storage(lane) and one.layout > other.layout
+    return one.epoch > other.epoch or anew
+
+
+def _is_finished(ack: int, lane: LaneState) -> bool:
+    return ack in lane.finished or ack in lane.popped
 
 
 def same_pops(step: Transition) -> str | None:
@@ -84,9 +87,9 @@ def _pops_another(step: Transition) -> str | None:
     rank = step.action.rank
     me = step.after.ranks[rank]
     for peer, other in enumerate(step.after.ranks):
-        if other.epoch != me.epoch:
-            continue
         for lane, (mine, theirs) in enumerate(zip(me.lanes, other.lanes, strict=True)):
+            if _is_past(step, lane, me, other) or _is_past(step, lane, other, me):
+                continue
             for place, (ack, ack_there) in enumerate(zip(mine.popped, theirs.popped, strict=False)):
                 if ack != ack_there:
                     return (
@@ -157,8 +160,10 @@ def _calls(lengths: Vector) -> str:
 def bounded_skew(step: Transition) -> str | None:
     rank = step.action.rank
     issued = step.after.ranks[rank].issued
+    scenario = step.model.scenario
     for peer, other in enumerate(step.after.ranks):
-        if issued - other.issued > step.model.protocol.window:
+        waits_for = scenario.topology != "pipeline" or peer in scenario.voters(rank)  # for none of its followers
+        if waits_for and issued - other.issued > step.model.protocol.window:
             return f"rank {rank} is {issued - other.issued} rounds ahead of rank {peer}"
     return None
 
@@ -191,7 +196,9 @@ def one_owner(step: Transition) -> str | None:
 
 def clean_lifecycle(step: Transition) -> str | None:
     after = step.after.ranks[step.action.rank]
-    if isinstance(step.action, Reset | Flush | Attach) and after.issued > after.consumed and not after.error:
+    drains = isinstance(step.action, Reset | Flush | Attach | Detach | Change | Close)
+    asks = isinstance(step.action, Attach | Detach) and step.model.protocol.attaches == "agreed"
+    if drains and not asks and after.issued > after.consumed and not after.error:
         kind = type(step.action).__name__.lower()
         return f"rank {step.action.rank} has round {after.consumed + 1} in flight after its {kind}"
     return None
@@ -206,27 +213,19 @@ def named_divergence(step: Transition) -> str | None:
             passed = other.consumed > after.consumed or (other.consumed == after.consumed and not other.error)
             if passed or (other.error in words and (other.error, other.consumed) != (after.error, after.consumed)):
                 return f"rank {rank} raises {after.error} in round {after.consumed}, and rank {peer} does not"
-        if after.error in DIGESTS and _is_one_order(step.after):
+        if after.error in DIGESTS and not any(each.mishaps for each in step.after.ranks):
             return f"rank {rank} raises {after.error} in round {after.consumed}, and all ranks have the same acks"
         return None
     for number in range(before.consumed + 1, after.consumed + 1):
         ranks = [peer for peer, other in enumerate(step.before.ranks) if other.issued >= number]
-        if word := differing(step.model, step.before, ranks, number):
+        if word := error_in(compare(step.model, step.before, ranks, number)):
             return f"ranks do not share the word {word} of round {number}, and rank {rank} carries on"
     return None
 
 
-def _is_one_order(state: State) -> bool:
-    """Whether the acks that were given to the ranks so far are, in each lane, the same in the same order."""
-    for lane in zip(*(rank.lanes for rank in state.ranks), strict=True):
-        orders = [content.popped + content.waiting for content in lane]
-        longest = max(orders, key=len)
-        if any(order != longest[: len(order)] for order in orders):
-            return False
-    return not any(rank.mishaps for rank in state.ranks)
-
-
 def contained_failure(step: Transition) -> str | None:
+    if not any(rank.error for rank in step.after.ranks):
+        return None
     for rank in range(len(step.after.ranks)):
         outcome = apply(step.model, step.after, next_phase(step.model, step.after, rank))
         late = outcome.waits_for if isinstance(outcome, Disabled) else ()

@@ -8,15 +8,19 @@ from rankproof.model.actions import (
     Action,
     Attach,
     Between,
+    Change,
+    Close,
     Count,
     Crash,
     Decline,
+    Detach,
     Engine,
     Enqueue,
     Evict,
     Flush,
     Issue,
     Lose,
+    Notice,
     Pop,
     Reset,
     Stall,
@@ -25,9 +29,10 @@ from rankproof.model.actions import (
     Wait,
     Withdraw,
 )
+from rankproof.model.changing import changed, is_attached
 from rankproof.model.protocol import Phase
 from rankproof.model.sight import Moved, Sight
-from rankproof.model.state import DEAD, THREW, Event, LaneState, RankState
+from rankproof.model.state import CLOSED, DEAD, LOST, THREW, Event, LaneState, RankState
 from rankproof.model.stepping import drain, enqueued
 from rankproof.model.system import Disabled, Model
 
@@ -74,6 +79,8 @@ def _enqueue(model: Model, me: RankState, sight: Sight, action: Enqueue | Lose |
     lane = me.lanes[action.lane]
     if action.ack != lane.next:
         return Disabled(f"the next ack of lane {action.lane} on rank {action.rank} is {lane.next}, not {action.ack}")
+    if disabled := _not_there(model, me, action):
+        return disabled
     if model.scenario.aligned_enqueue and me.phase != 0:
         return Disabled(f"the scenario enqueues between steps, and rank {action.rank} is within one")
     given = (action.ack + 1, action.ack) if isinstance(action, Swap) else (action.ack,)
@@ -84,6 +91,12 @@ def _enqueue(model: Model, me: RankState, sight: Sight, action: Enqueue | Lose |
             return Disabled(f"another rank went through {event.kind} before it enqueued ack {action.ack}")
     held = lane.waiting if isinstance(action, Lose) else (*lane.waiting, *given)
     return _with_lane(me, action, replace(lane, waiting=held, next=lane.next + len(given)))
+
+
+def _not_there(model: Model, me: RankState, action: Enqueue | Lose | Swap | Evict) -> Disabled | None:
+    if model.scenario.is_storage(action.lane) and not is_attached(me):
+        return Disabled(f"rank {action.rank} has no storage attached, to which lane {action.lane} belongs")
+    return None
 
 
 def between_steps(model: Model, me: RankState, sight: Sight, action: Between) -> Moved | Disabled:
@@ -99,16 +112,28 @@ def between_steps(model: Model, me: RankState, sight: Sight, action: Between) ->
         marked = me.declined + int("round" in model.protocol.guards)
         return through(replace(me, calls=(*me.calls, ()), declined=marked, steps=me.steps + 1), sight, event)
     if isinstance(action, Evict):
+        if disabled := _not_there(model, me, action):
+            return disabled
         lane = me.lanes[action.lane]
         if unfinished := [ack for ack in lane.waiting if ack not in lane.finished]:
             failed = not lane.stalled.isdisjoint(unfinished)
             return Disabled(f"the eviction waits for ack {unfinished[0]} on rank {action.rank}", for_good=failed)
+    if isinstance(action, Attach | Detach) and (disabled := _cannot_change(me, action)):
+        return disabled
     drained = drain(model, action.rank, me, sight) if _drains(model, action) else ()
     if isinstance(drained, Disabled):
         return drained
     me = drained[-1] if drained else me
-    moved = Moved(me) if me.error else through(_changed(me, action), sight, event)
+    moved = Moved(me) if me.error else through(_changed(model, me, action), sight, event)
     return replace(moved, drained=drained)
+
+
+def _cannot_change(me: RankState, action: Attach | Detach) -> Disabled | None:
+    if me.asks:
+        return Disabled(f"rank {action.rank} asks for a change already")
+    if is_attached(me) == isinstance(action, Attach):
+        return Disabled(f"rank {action.rank} has {'' if is_attached(me) else 'no '}storage attached")
+    return None
 
 
 def _done_often(model: Model, me: RankState, action: Between) -> Disabled | None:
@@ -120,8 +145,10 @@ def _done_often(model: Model, me: RankState, action: Between) -> Disabled | None
             return Disabled(f"the scenario has {limit.resets} resets")
         case Evict() if me.evictions >= limit.evicts:
             return Disabled(f"the scenario has {limit.evicts} evictions a rank")
-        case Attach() if me.layout >= limit.attaches:
-            return Disabled(f"the scenario has {limit.attaches} attachments a rank")
+        case Attach() | Detach() if me.layout >= limit.attaches:
+            return Disabled(f"the scenario has {limit.attaches} changes of storage a rank")
+        case Close() if not limit.closes:
+            return Disabled("the scenario closes no rank")
         case _:
             return None
 
@@ -134,33 +161,44 @@ def _drains(model: Model, action: Between) -> bool:
             return protocol.resets == "drained"
         case Evict():
             return protocol.evicts == "drained"
-        case Attach():
+        case Attach() | Detach():
             return protocol.attaches == "drained"
         case _:
             return True
 
 
-def _changed(me: RankState, action: Between) -> RankState:
+def _changed(model: Model, me: RankState, action: Between) -> RankState:
     match action:
         case Reset():
-            return replace(me, lanes=tuple(LaneState(next=lane.next) for lane in me.lanes), epoch=me.epoch + 1)
+            cleared = tuple(LaneState(next=lane.next) for lane in me.lanes)
+            return replace(me, lanes=cleared, epoch=me.epoch + 1, marks=())
         case Evict():
             lane = me.lanes[action.lane]
             emptied = lane.without(lane.waiting, popped=lane.popped + lane.waiting)
             return replace(me, lanes=_replaced(me, action.lane, emptied), evictions=me.evictions + 1)
-        case Attach():
-            return replace(me, layout=me.layout + 1)
+        case Attach() | Detach() if model.protocol.attaches == "agreed":
+            return replace(me, asks=me.layout + 1)
+        case Attach() | Detach():
+            return changed(model.scenario, me)
+        case Close():
+            return replace(me, error=CLOSED)
         case _:
             return replace(me, flushes=me.flushes + 1)
 
 
-def go_wrong(model: Model, me: RankState, action: Throw | Crash) -> Moved | Disabled:
-    """The rank after it has died, or its pop has thrown."""
+def go_wrong(model: Model, me: RankState, sight: Sight, action: Throw | Crash | Notice) -> Moved | Disabled:
+    """The rank after it has died, or its pop or count has thrown, or it has noticed that this came to another."""
     if isinstance(action, Crash):
         return Moved(replace(me, error=DEAD))
+    if isinstance(action, Notice):
+        if model.protocol.throws == "broken" and not {"throws", "crashes"}.isdisjoint(sight.mishaps):
+            return Moved(replace(me, allowed=(), owed=(), error=LOST))
+        return Disabled("no rank is gone")
     phases = model.protocol_of(action.rank).phases
-    if phases[me.phase] is not Phase.POP or not me.allowed:
-        return Disabled(f"rank {action.rank} has nothing to pop")
+    pops = phases[me.phase] is Phase.POP and me.allowed
+    counts = phases[me.phase] is Phase.COUNT and (me.phase > 0 or model.protocol.throws == "broken")
+    if not pops and not counts:
+        return Disabled(f"rank {action.rank} has nothing to pop or count within a step")
     if model.protocol.throws == "broken":
         return Moved(replace(me, allowed=(), owed=(), error=THREW))
     after = replace(me, phase=0, allowed=(), owed=())
@@ -194,9 +232,13 @@ def event_of(model: Model, me: RankState, action: Action) -> Event | None:
             return Event("reset", None, enqueued(me))
         case Evict():
             return Event("evict", action.lane, enqueued(me))
-        case Attach():
-            return Event("attach") if model.scenario.aligned_attach else None
-        case Decline() | Wait() | Pop() | Count() | Issue() if me.phase == 0:
+        case Attach() | Detach():
+            return Event(type(action).__name__.lower()) if model.scenario.aligned_attach else None
+        case Close():
+            return Event("close")
+        case Decline() | Change() | Wait() | Pop() | Count() | Issue() if (
+            me.phase == 0 and model.scenario.aligned_resets
+        ):
             return Event("step", None, enqueued(me) if model.scenario.aligned_enqueue else None)
         case _:
             return None

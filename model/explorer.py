@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rankproof.model.actions import Action
-from rankproof.model.interleaving import apply, successors
-from rankproof.model.memory import Fell, Memory
+from rankproof.model.interleaving import successors
+from rankproof.model.memory import Memory
+from rankproof.model.moves import Fell
 from rankproof.model.properties import CHECKED, Property, Transition
 from rankproof.model.state import State, canonical
 from rankproof.model.system import Model
@@ -34,7 +34,8 @@ class Exploration:
     """What a search covered and found.
 
     verdict      holds where every state was seen and no property fell; undetermined where the limit was reached first
-    states       distinct states, up to what no rank can still see; ranks that trade places are not one state
+    states       distinct states, up to what no rank can still see; two in which ranks have traded places are two, of
+                 which the search itself visits one
     transitions  actions tried from them that were enabled
     depth        actions in the longest shortest way to a state seen
     broken       the first property that fell, in a shortest schedule
@@ -60,63 +61,99 @@ def explore(
     looked at between two depths. `progress` is told the depth and the states seen so far, at each new depth.
     Raises ValueError where no property can fall in the model: a search that cannot fail would say nothing.
     """
-    checked = [each for each in properties if each.concerns(model)]
-    if not checked:
-        raise ValueError("none of these properties can fall in this model")
-    memory = Memory(model, checked)
-    start = memory.pack(canonical(model.start))
-    seen = {start}
-    levels: list[Sequence[int]] = [(start,)]
-    transitions = depth = 0
-    while levels[-1]:
-        found: set[int] = set()
-        for packed in levels[-1]:
-            try:
-                after = memory.successors(packed)
-            except Fell as fell:
-                broken = _broken(model, checked, memory, levels, fell)
-                return Exploration(Verdict.VIOLATED, len(seen), transitions, len(broken.actions), broken)
-            transitions += len(after)
-            found.update(after)
-        found = found - seen  # and not -=, which goes through all of `seen`
-        seen |= found
-        if len(seen) > limit:
-            return Exploration(Verdict.UNDETERMINED, len(seen), transitions, depth)
-        levels.append(tuple(found))
-        depth += bool(found)
-        if progress:
-            progress(depth, len(seen))
-    return Exploration(Verdict.HOLDS, len(seen), transitions, depth)
+    search = _Search(model, properties)
+    for fell, prop in search.run(limit, progress):
+        return search.fallen(fell, prop)
+    return search.whole()
 
 
-def _broken(
-    model: Model, properties: Sequence[Property], memory: Memory, levels: Sequence[Sequence[int]], fell: Fell
-) -> Broken:
-    """What fell, at the end of a shortest schedule; the checks of the model itself say so, not what was remembered."""
-    way = [memory.unpack(packed) for packed in _way(memory, levels, fell.packed)]
-    steps = [_between(model, one, other) for one, other in pairwise(way)]
-    if fell.action is not None:
-        after = apply(model, way[-1], fell.action)
-        assert isinstance(after, State)
-        steps.append(Transition(model, way[-1], fell.action, after))
-    actions = tuple(step.action for step in steps)
-    says = {each.name: each.broken(steps[-1]) for each in properties}
-    name, reason = next((name, reason) for name, reason in says.items() if reason is not None)
-    return Broken(name, reason, actions)
+def explore_each(model: Model, properties: Sequence[Property], *, limit: int = 1_000_000) -> dict[str, Exploration]:
+    """What a search for each of these properties alone would come to, by name, out of one search for all of them.
+
+    It goes on for the others where one falls, until all have fallen. Properties that cannot fall in the model are left
+    out. Raises ValueError where that leaves none.
+    """
+    search = _Search(model, properties)
+    fallen: dict[str, Exploration] = {}
+    for fell, prop in search.run(limit):
+        fallen[prop.name] = search.fallen(fell, prop)
+    whole = search.whole()
+    return {each.name: fallen.get(each.name, whole) for each in search.properties}
 
 
-def _way(memory: Memory, levels: Sequence[Sequence[int]], packed: int) -> list[int]:
-    """The states from the start to one of the last level, one of each level."""
-    way = [packed]
-    for level in reversed(levels[:-1]):
-        way.append(next(before for before in level if way[-1] in memory.successors(before)))
-    return way[::-1]
+class _Search:
+    """A search, as far as it has got."""
 
+    def __init__(self, model: Model, properties: Sequence[Property]) -> None:
+        self.properties = [each for each in properties if each.concerns(model)]
+        if not self.properties:
+            raise ValueError("none of these properties can fall in this model")
+        self._model = model
+        self._memory = Memory(model, self.properties)
+        self._levels: list[Sequence[int]] = [(self._memory.pack(canonical(model.start)),)]
+        self._states = self._memory.size(self._levels[0][0])
+        self._transitions = self._depth = 0
+        self._verdict = Verdict.UNDETERMINED
 
-def _between(model: Model, before: State, reduced: State) -> Transition:
-    """An action of the model from one canonical state to another."""
-    return next(
-        Transition(model, before, action, after)
-        for action, after in successors(model, before)
-        if canonical(after) == reduced
-    )
+    def run(self, limit: int, progress: Callable[[int, int], None] | None = None) -> Iterator[tuple[Fell, Property]]:
+        """Each property that falls, once, at its shortest depth, until all have."""
+        memory, levels = self._memory, self._levels
+        left = {each.name: each for each in self.properties}
+        seen = set(levels[0])
+        while levels[-1]:
+            found: set[int] = set()
+            for packed in levels[-1]:
+                after, enabled, fell = memory.successors(packed)
+                for each in fell:
+                    for prop in [left[name] for name in left if name in each.names]:
+                        yield each, prop
+                        memory.close(prop.name)
+                        del left[prop.name]
+                if not left:
+                    return
+                self._transitions += enabled
+                found.update(after)
+            found = found - seen  # and not -=, which goes through all of `seen`
+            seen |= found
+            self._states += sum(map(memory.size, found))
+            if self._states > limit:
+                return
+            levels.append(tuple(found))
+            self._depth += bool(found)
+            if progress:
+                progress(self._depth, self._states)
+        self._verdict = Verdict.HOLDS
+
+    def whole(self) -> Exploration:
+        """What it came to for the properties that have not fallen."""
+        return Exploration(self._verdict, self._states, self._transitions, self._depth)
+
+    def fallen(self, fell: Fell, prop: Property) -> Exploration:
+        """What it came to for a property that has just fallen."""
+        broken = self._broken(fell, prop)
+        return Exploration(Verdict.VIOLATED, self._states, self._transitions, len(broken.actions), broken)
+
+    def _broken(self, fell: Fell, prop: Property) -> Broken:
+        """A shortest schedule; the check of the property itself says what fell, not what was remembered."""
+        state, steps = canonical(self._model.start), list[Transition]()
+        for packed in self._way(fell.packed)[1:]:
+            steps.append(next(each for each in self._from(state) if self._number(each.after) == packed))
+            state = canonical(steps[-1].after)
+        last = [] if fell.action is None else self._from(state)
+        for step in last:
+            if says := prop.broken(step):
+                return Broken(prop.name, says, (*(each.action for each in steps), step.action))
+        return Broken(prop.name, prop.broken(steps[-1]) or "", tuple(each.action for each in steps))
+
+    def _way(self, packed: int) -> list[int]:
+        """The numbers of states from the start to one of the last level, one of each level."""
+        way = [packed]
+        for level in reversed(self._levels[:-1]):
+            way.append(next(each for each in level if way[-1] in self._memory.successors(each, checked=False)[0]))
+        return way[::-1]
+
+    def _from(self, state: State) -> list[Transition]:
+        return [Transition(self._model, state, action, after) for action, after in successors(self._model, state)]
+
+    def _number(self, state: State) -> int:
+        return self._memory.pack(canonical(state))

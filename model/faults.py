@@ -272,6 +272,14 @@ FAULTS: dict[str, Fault] = {
             drops="one-group",
             scenario=Scenario(acks=1, topology="halves"),
         ),
+        Fault(
+            "two-reduces-in-one-round",
+            "the two reduces of a grid, of which the second needs what the first gives, are issued together",
+            ("finished-before-pop",),
+            ("sglang #39903",),
+            replace(PIPELINED, joins="together"),
+            scenario=Scenario(ranks=4, acks=1, topology="grid", ahead=2),
+        ),
     )
 }
 """Every fault, by name."""

@@ -6,11 +6,11 @@ What happens on the rank itself is in `local`; this is what that rank sees of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rankproof.model import rules, stepping
-from rankproof.model.actions import OF_PHASE, Action, Between, Engine, Evict
+from rankproof.model import local, rules, stepping, words
+from rankproof.model.actions import Action, Between, Change, Engine, Evict
 from rankproof.model.engine import event_of
 from rankproof.model.local import act, candidates, turn
 from rankproof.model.reading import Ints
@@ -23,9 +23,10 @@ __all__ = [
     "Disabled",
     "Model",
     "apply",
-    "differing",
+    "compare",
     "drain",
     "drained_by",
+    "error_in",
     "look",
     "next_phase",
     "next_turn",
@@ -61,7 +62,7 @@ def drained_by(model: Model, state: State, action: Action) -> tuple[RankState, .
 
     An eviction or a reset hides these pops in what it does itself, so the checks look at them one by one.
     """
-    if not isinstance(action, Between):
+    if not isinstance(action, Between | Change):
         return ()
     moved = act(model, state.ranks[action.rank], look(model, state, action.rank), action)
     return moved.drained if isinstance(moved, Moved) else ()
@@ -90,11 +91,17 @@ def look(model: Model, state: State, rank: int) -> Sight:
 
 def outcome(model: Model, state: State, rank: int, round_number: int) -> Result | Disabled:
     """What comes out of a round for `rank`, or which ranks it has still to wait for."""
-    protocol, voters = model.protocol, model.scenario.voters(rank)
-    reading = Ints(len(voters))
-    if not rules.complete(reading, round_number - 1, lambda voter: state.ranks[voters[voter]].issued):
-        late = tuple(peer for peer in voters if state.ranks[peer].issued < round_number)
-        if protocol.deadline == "set" and any(state.ranks[peer].error for peer in late):
+    protocol, (issuers, voters) = model.protocol, _members(model, rank)
+    reading, all_of_them = Ints(len(voters)), Ints(len(issuers))
+
+    def issued(each: int) -> int:
+        return state.ranks[issuers[each]].issued
+
+    if not rules.complete(all_of_them, round_number - 1, issued):
+        late = tuple(peer for peer in issuers if state.ranks[peer].issued < round_number)
+        if rules.lost(
+            all_of_them, protocol, round_number - 1, issued, lambda each: not state.ranks[issuers[each]].error
+        ):
             return Result(lost=True)
         names = " and ".join(f"rank {peer}" for peer in late)
         return Disabled(f"rank {rank} waits for a round that {names} must issue first", waits_for=late)
@@ -104,22 +111,52 @@ def outcome(model: Model, state: State, rank: int, round_number: int) -> Result 
     def agreed(lane: int) -> int:
         return int(rules.agree(reading, protocol, lambda voter: offers[voter][lane]))
 
+    compared = compare(model, state, voters, round_number) if protocol.compares == "words" else {}
     return Result(
         agreed=tuple(agreed(lane) for lane in range(len(model.scenario.lanes))),
         backed=tuple(min(column) for column in zip(*backing, strict=True)),
-        differs=differing(model, state, voters, round_number) if protocol.compares == "words" else "",
+        differs=error_in(compared),
+        epoch=compared.get("epoch"),
+        request=_asked(compared),
     )
 
 
-def differing(model: Model, state: State, ranks: Iterable[int], round_number: int) -> str:
-    """The first guard word that these ranks do not share in a round that all of them have issued, or empty.
+def _members(model: Model, rank: int) -> tuple[Sequence[int], Sequence[int]]:
+    """The ranks that must issue a round before it comes out for `rank`, and those of whose offers it is the MIN.
 
-    One MIN shows it to each of them: of the word and of its complement, which add up to the same only where all agree.
+    In a grid the second reduce is over what the first gives, and so over all offers; issued together with the first, it
+    is over the offers of its own ranks alone, and its result is the one that stays.
     """
-    for place, name in enumerate(model.protocol.guards):
-        if len({state.ranks[rank].words_of(round_number)[place] for rank in ranks}) > 1:
-            return name
-    return ""
+    scenario = model.scenario
+    voters: Sequence[int] = scenario.voters(rank)
+    if scenario.topology == "grid" and model.protocol.joins == "together":
+        return sorted({*scenario.row(rank), *voters}), voters
+    if scenario.topology == "grid":
+        voters = range(scenario.ranks)
+    return voters, voters
+
+
+def compare(model: Model, state: State, ranks: Sequence[int], round_number: int) -> dict[str, tuple[int, int]]:
+    """What each guard word comes to between these ranks, all of which have issued the round: its MIN, and that of its
+    complements."""
+    if not model.protocol.guards:
+        return {}
+    held = [state.ranks[rank].words_of(round_number) for rank in ranks]
+    return {
+        name: (min(column), min(map(words.complement, column)))
+        for name, column in zip(model.protocol.guards, zip(*held, strict=True), strict=True)
+    }
+
+
+def error_in(compared: Mapping[str, tuple[int, int]]) -> str:
+    """The first guard word, of those that have been compared, whose difference is an error; or empty."""
+    differing = (name for name, agreed in compared.items() if not words.same(*agreed))
+    return words.first_error(differing, _asked(compared))
+
+
+def _asked(compared: Mapping[str, tuple[int, int]]) -> int:
+    """The lowest request word, or nothing asked where there is no such word."""
+    return compared["request"][0] if "request" in compared else words.NOTHING_ASKED
 
 
 def successors(model: Model, state: State) -> Iterator[tuple[Action, State]]:
@@ -132,8 +169,8 @@ def successors(model: Model, state: State) -> Iterator[tuple[Action, State]]:
 
 
 def next_phase(model: Model, state: State, rank: int) -> Action:
-    """The action by which `rank` takes its next phase, enabled or not."""
-    return OF_PHASE[model.protocol_of(rank).phases[state.ranks[rank].phase]](rank)
+    """The action by which `rank` takes its next phase, or the change that it makes before that, enabled or not."""
+    return local.next_phase(model, state.ranks[rank], rank)
 
 
 def next_turn(model: Model, state: State, rank: int) -> Action:

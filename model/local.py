@@ -12,15 +12,19 @@ from rankproof.model.actions import (
     OF_PHASE,
     Action,
     Attach,
+    Change,
+    Close,
     Count,
     Crash,
     Decline,
+    Detach,
     Enqueue,
     Evict,
     Finish,
     Flush,
     Issue,
     Lose,
+    Notice,
     Pop,
     Quarter,
     Reset,
@@ -30,6 +34,7 @@ from rankproof.model.actions import (
     Wait,
     Withdraw,
 )
+from rankproof.model.changing import changed, is_due
 from rankproof.model.engine import (
     MISHAPS,
     between_steps,
@@ -42,7 +47,7 @@ from rankproof.model.engine import (
 )
 from rankproof.model.sight import Moved, Sight
 from rankproof.model.state import Event, RankState
-from rankproof.model.stepping import take
+from rankproof.model.stepping import drain, take
 from rankproof.model.system import Disabled, Model
 
 
@@ -76,8 +81,20 @@ def candidates(model: Model, me: RankState, rank: int) -> Iterator[Action]:
                 yield Withdraw(rank, lane, ack)
         if scenario.evicts:
             yield Evict(rank, lane)
-    yield from (Reset(rank), Flush(rank), Attach(rank), Decline(rank), Throw(rank), Crash(rank))
-    yield OF_PHASE[model.protocol_of(rank).phases[me.phase]](rank)
+    yield from (Reset(rank), Flush(rank), Decline(rank), Throw(rank), Crash(rank))
+    if scenario.attaches:
+        yield from (Attach(rank), Detach(rank))
+    if scenario.closes:
+        yield Close(rank)
+    if scenario.throws or scenario.crashes:
+        yield Notice(rank)
+    yield next_phase(model, me, rank)
+
+
+def next_phase(model: Model, me: RankState, rank: int) -> Quarter | Change:
+    """The action by which `rank`, which is `me`, takes its next phase, or the change that it makes before that."""
+    protocol = model.protocol_of(rank)
+    return Change(rank) if is_due(protocol, me) else OF_PHASE[protocol.phases[me.phase]](rank)
 
 
 def turn(model: Model, me: RankState, script: Sequence[Event], rank: int) -> Action:
@@ -91,32 +108,46 @@ def turn(model: Model, me: RankState, script: Sequence[Event], rank: int) -> Act
                 return Reset(rank)
             case "attach":
                 return Attach(rank)
+            case "detach":
+                return Detach(rank)
+            case "close":
+                return Close(rank)
             case "evict":
                 return Evict(rank, script[0].lane or 0)
-    return OF_PHASE[model.protocol_of(rank).phases[me.phase]](rank)
+    return next_phase(model, me, rank)
 
 
 def _move(model: Model, me: RankState, sight: Sight, action: Action) -> Moved | Disabled:
     match action:
         case Enqueue() | Lose() | Swap() | Finish() | Stall() | Withdraw():
             return in_lane(model, me, sight, action)
-        case Reset() | Evict() | Flush() | Attach() | Decline():
+        case Reset() | Evict() | Flush() | Attach() | Detach() | Decline() | Close():
             return between_steps(model, me, sight, action)
-        case Throw() | Crash():
-            return go_wrong(model, me, action)
-        case Wait() | Pop() | Count() | Issue():
+        case Throw() | Crash() | Notice():
+            return go_wrong(model, me, sight, action)
+        case Wait() | Pop() | Count() | Issue() | Change():
             return _step(model, me, sight, action)
 
 
-def _step(model: Model, me: RankState, sight: Sight, action: Quarter) -> Moved | Disabled:
+def _step(model: Model, me: RankState, sight: Sight, action: Quarter | Change) -> Moved | Disabled:
     phases = model.protocol_of(action.rank).phases
     phase = phases[me.phase]
-    if OF_PHASE[phase] is not type(action):
-        return Disabled(f"rank {action.rank} comes to {phase} next")
+    if (comes := next_phase(model, me, action.rank)) != action:
+        return Disabled(f"rank {action.rank} comes to {type(comes).__name__.lower()} next")
     event = event_of(model, me, action)
     if disabled := out_of_turn(model, sight, action.rank, event):
         return disabled
+    if isinstance(action, Change):
+        return _change(model, me, sight, action)
     after = take(model, action.rank, me, sight, phase)
     if isinstance(after, Disabled):
         return after
     return through(replace(after, phase=(me.phase + 1) % len(phases)), sight, event)
+
+
+def _change(model: Model, me: RankState, sight: Sight, action: Change) -> Moved | Disabled:
+    drained = drain(model, action.rank, me, sight)
+    if isinstance(drained, Disabled):
+        return drained
+    me = drained[-1] if drained else me
+    return Moved(me if me.error else changed(model.scenario, me), drained=drained)

@@ -1,12 +1,14 @@
 """What a search remembers: rank-local states and scripts as small numbers, and each move worked out once.
 
 A rank's move depends on that rank, on the engine's script, and on what its rounds in flight come to (`local.Sight`). So
-a state of the group is packed into one int of such numbers, and most of its moves are one addition to that int. Every
-number stands for a value of the model, and every move comes from `local.act` on such values.
+a state of the group is packed into one int of such numbers, and most of its moves put one number for another. Every
+number stands for a value of the model, and every move comes from `local.act` on such values. States that differ only in
+which rank is which are packed into the same int (`orbits`).
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,30 +16,17 @@ from dataclasses import replace
 from rankproof.model.actions import Action
 from rankproof.model.interleaving import apply, outcome
 from rankproof.model.local import act, candidates, turn
-from rankproof.model.moves import Move, Moves, Numbers, World
+from rankproof.model.moves import Fell, Move, Moves, Numbers, Same, World
+from rankproof.model.orbits import BITS, MASK, Orbits
 from rankproof.model.properties import Property, Transition
 from rankproof.model.sight import Moved, Result, Sight
 from rankproof.model.state import Event, RankState, State, Vector, Words, forget
 from rankproof.model.stepping import enqueued
 from rankproof.model.system import Disabled, Model
 
-BITS = 24
-"""Bits of a number in a packed state: room for 16 million rank-local states, more than a search can hold."""
-
-MASK = (1 << BITS) - 1
-
 
 class _Blind(Exception):
     """A move looked at the other ranks."""
-
-
-class Fell(Exception):
-    """A property fell in a move from a packed state; `action` is None where it is the state itself that broke it."""
-
-    def __init__(self, packed: int, action: Action | None) -> None:
-        super().__init__(packed, action)
-        self.packed = packed
-        self.action = action
 
 
 class Memory:
@@ -49,90 +38,114 @@ class Memory:
     def __init__(self, model: Model, properties: Sequence[Property]) -> None:
         self.model = model
         self._properties = properties
-        self._by_waits = any(each.looks_at == "waits" for each in properties)
-        self._shifts = [BITS * rank for rank in range(model.scenario.ranks)]
-        self._top = BITS * model.scenario.ranks
+        self._open = {each.name for each in properties}
+        self._by_waits = tuple(each.name for each in properties if each.looks_at == "waits")
+        self._orbits = Orbits(model)
         self._ranks: Numbers[RankState] = Numbers()
         self._worlds: Numbers[World] = Numbers()
         self._counters: list[tuple[int, int, int]] = []  # consumed, steps, events of each rank-local state
         self._past: list[int] = []  # which of these are above 0, as bits
-        self._issued: list[int] = []
+        self._in_flight: list[range] = []
         self._given: list[Vector] = []
         self._offers: list[dict[int, int]] = []  # the number of what it put into a round
         self._not_issued: list[int] = []  # what stands for a round that it has not issued: whether it ever will
         self._contributions: Numbers[tuple[Vector, Vector, Words]] = Numbers()
-        self._outcomes: dict[tuple[int, ...], int] = {}
         self._results: Numbers[Result | Disabled] = Numbers()
         self._sights: Numbers[World] = Numbers()
         self._sights_of: list[list[int]] = []  # by world and events gone through
-        self._moves: list[dict[int, Moves]] = [{} for _ in self._shifts]
-        self._checks: dict[tuple[int, int, int, type[Action], tuple[RankState, ...]], dict[int, bool]] = {}
+        by_run: dict[range, dict[int, Moves]] = {run: {} for run in self._orbits.runs}
+        self._moves = [by_run[run] for run in self._orbits.run_of]
+        self._checks: dict[Same, dict[int, tuple[str, ...]]] = {}
+        self._judged: set[tuple[str, int]] = set()  # the states that a property of states was held against
         self._forgotten: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forgotten_worlds: dict[tuple[int, int], int] = {}
         self._next_worlds: dict[tuple[int, Event | None, tuple[str, ...]], int] = {}
         self._counts_enqueued = bool(model.scenario.resets or model.scenario.evicts or model.scenario.aligned_enqueue)
 
     def pack(self, state: State) -> int:
-        """The number of a canonical state."""
+        """The number of a canonical state, and of each that differs from it only in which rank is which."""
         world = World(state.script, tuple(sorted(name for rank in state.ranks for name in rank.mishaps)))
-        packed = self._world(world) << self._top
-        for rank, shift in zip(state.ranks, self._shifts, strict=True):
-            packed += self._rank(rank) << shift
-        return packed
+        return self._orbits.pack(self._world(world), [self._rank(rank) for rank in state.ranks])
 
     def unpack(self, packed: int) -> State:
-        """The canonical state of a number."""
-        ranks = tuple(self._ranks.values[(packed >> shift) & MASK] for shift in self._shifts)
-        script = self._worlds.values[packed >> self._top].script
+        """A canonical state of a number."""
+        ranks = tuple(self._ranks.values[number] for number in self._orbits.ids(packed))
+        script = self._worlds.values[packed >> self._orbits.top].script
         return State(ranks, script, len(script))
 
-    def successors(self, packed: int) -> list[int]:
-        """The states that one action leads to, one entry an action. Raises Fell where a property falls."""
-        world = packed >> self._top
+    def size(self, packed: int) -> int:
+        """How many states have this number."""
+        return self._orbits.size(self._orbits.ids(packed))
+
+    def close(self, name: str) -> None:
+        """Looks no longer at a property that needs all ranks; it has fallen, and the search goes on for the others."""
+        self._open.discard(name)
+
+    def successors(self, packed: int, *, checked: bool = True) -> tuple[list[int], int, list[Fell]]:
+        """The states that one action leads to, how many actions do of all states with this number, and what falls.
+
+        What falls for all ranks together is not looked at unless `checked`, for it takes long.
+        Ranks in one state do the same, so what only the first of them leads to stands for all.
+        """
+        orbits = self._orbits
+        shifts, run_of = orbits.shifts, orbits.run_of
+        ids = [(packed >> shift) & MASK for shift in shifts]
+        world = packed >> orbits.top
         sights = self._sights_of[world]
-        ids = [(packed >> shift) & MASK for shift in self._shifts]
         found: list[int] = []
-        waiting = 0
+        fell: list[Fell] = []
+        enabled = waiting = more = waits = 0
+        before = -1
         for rank, me in enumerate(ids):
+            first = run_of[rank].start
+            if me == before and rank > first:
+                enabled += more
+                waiting += waits
+                continue
+            before = me
             sight = sights[self._counters[me][2]]
-            key = sight << BITS | me
-            moves = self._moves[rank].get(key) or self._work_out(rank, me, sight)
-            found += [packed + delta for delta in moves.plain]
-            others = moves.others
-            waiting += moves.waits
+            moves = self._moves[rank].get(sight << BITS | me) or self._work_out(rank, me, sight)
+            peers, with_gap = orbits.without(packed, ids, rank)
+            others = ids[:rank] + ids[rank + 1 :]
+            plain, special, waits = moves.plain, moves.others, moves.waits
             if moves.looking:
-                seen = self._see(moves, packed, rank, me, sight, ids)
-                others = others + seen.others
-                waiting += seen.waits
-                if seen.plain:
-                    found += [packed + delta for delta in seen.plain]
-            for move in others:
-                checks = move.checks
-                if checks is not None:
-                    for peer, other in enumerate(ids):
-                        if peer != rank:
-                            falls = checks.get(other)
-                            if falls is None:
-                                falls = checks[other] = self._falls(me, move, other)
-                            if falls:
-                                raise Fell(packed, move.action)
-                if move.falls or (move.group and self._falls_in_group(packed, move)):
-                    raise Fell(packed, move.action)
-                after = packed + move.delta
+                seen = self._see(moves, packed, rank, me, sight, others)
+                plain, special, waits = plain + seen.plain, special + seen.others, waits + seen.waits
+            for after in plain:
+                place = bisect(peers, after)
+                found.append(with_gap[place] + (after << shifts[first + place]))
+            for move in special:
+                place = bisect(peers, move.after)
+                led = with_gap[place] + (move.after << shifts[first + place])
                 if move.event is not None or move.mishaps:
                     step = (world, move.event, move.mishaps)
-                    after += (self._next_worlds.get(step) or self._next_world(step)) << self._top
+                    led += (self._next_worlds.get(step) or self._next_world(step)) << orbits.top
                 if move.counts:
                     past = self._past[move.after]
-                    for peer, other in enumerate(ids):
-                        if peer != rank:
-                            past &= self._past[other]
+                    for other in others:
+                        past &= self._past[other]
                     if past:
-                        after = self._forget(after)
-                found.append(after)
-        if waiting == len(ids) and self._by_waits:
-            raise Fell(packed, None)
-        return found
+                        led = self._forget(led)
+                found.append(led)
+                names = move.falls
+                checks = move.checks
+                if checks is not None:
+                    for other in others:
+                        falls = checks.get(other)
+                        if falls is None:
+                            falls = checks[other] = self._falls(me, move, other)
+                        if falls:
+                            names += falls
+                if move.group and checked:
+                    names += self._falls_in_group(packed, rank, move, led)
+                if names:
+                    fell.append(Fell(names, packed, move.action))
+            more = len(plain) + len(special)
+            enabled += more
+            waiting += waits
+        if self._by_waits and waiting == len(ids):
+            fell.append(Fell(self._by_waits, packed, None))
+        return found, enabled * orbits.size(ids), fell
 
     def _work_out(self, rank: int, me: int, sight: int) -> Moves:
         """What a rank can do as long as it does not look at the others."""
@@ -140,26 +153,28 @@ class Memory:
         self._moves[rank][sight << BITS | me] = moves
         return moves
 
-    def _see(self, moves: Moves, packed: int, rank: int, me: int, sight: int, ids: Sequence[int]) -> Moves:
+    def _see(self, moves: Moves, packed: int, rank: int, me: int, sight: int, others: Sequence[int]) -> Moves:
         """What a rank can do besides, once it has looked at the others."""
-        consumed = self._counters[me][0]
-        key = tuple(self._outcome(packed, rank, number, ids) for number in range(consumed + 1, self._issued[me] + 1))
+        offers, not_issued = self._offers, self._not_issued
+        key = tuple(
+            [offers[other].get(number, not_issued[other]) for number in self._in_flight[me] for other in others]
+        )
         if self._counts_enqueued:
-            most = tuple(map(max, zip(*(self._given[other] for other in ids), strict=True)))
-            key += most
+            key += tuple(map(max, zip(self._given[me], *(self._given[other] for other in others), strict=True)))
         seen = moves.seeing.get(key)
         if seen is None:
-            state = self.unpack(packed)
-            seen = moves.seeing[key] = self._evaluate(rank, me, sight, moves.looking, state)
+            seen = moves.seeing[key] = self._look(moves, packed, rank, me, sight)
         return seen
 
-    def _outcome(self, packed: int, rank: int, number: int, ids: Sequence[int]) -> int:
-        key = (rank, *[self._offers[other].get(number, self._not_issued[other]) for other in ids])
-        found = self._outcomes.get(key)
-        if found is None:
-            comes_to = outcome(self.model, self.unpack(packed), rank, number)
-            found = self._outcomes[key] = self._results.of(comes_to)
-        return found
+    def _look(self, moves: Moves, packed: int, rank: int, me: int, sight: int) -> Moves:
+        """The same by what it sees: offers may differ and come to the same."""
+        state = self.unpack(packed)
+        results = [self._results.of(outcome(self.model, state, rank, number)) for number in self._in_flight[me]]
+        most = tuple(map(max, zip(*map(enqueued, state.ranks), strict=True)))
+        seen = moves.known.get((*results, *most))
+        if seen is None:
+            seen = moves.known[*results, *most] = self._evaluate(rank, me, sight, moves.looking, state)
+        return seen
 
     def _evaluate(self, rank: int, me: int, sight: int, actions: Iterable[Action], state: State | None) -> Moves:
         before, world = self._ranks.values[me], self._sights.values[sight]
@@ -184,13 +199,13 @@ class Memory:
                 looking.append(action)
                 continue
             if isinstance(moved, Moved):
-                moves.append(self._move(rank, me, action, moved))
+                moves.append(self._move(me, action, moved))
             elif (moved.waits_for or moved.for_good) and action == due:
                 waits = True
-        plain = tuple(move.delta for move in moves if move.is_plain)
+        plain = tuple(move.after for move in moves if move.is_plain)
         return Moves(plain, tuple(move for move in moves if not move.is_plain), tuple(looking), waits)
 
-    def _move(self, rank: int, me: int, action: Action, moved: Moved) -> Move:
+    def _move(self, me: int, action: Action, moved: Moved) -> Move:
         before, after = self._ranks.values[me], moved.rank
         number = self._rank(replace(after, missing=0))
         touched = [each for each in self._properties if each.touched(before, after)]
@@ -199,33 +214,38 @@ class Memory:
         same = (me, number, after.missing, type(action), moved.drained)
         return Move(
             action=action,
-            delta=(number - me) << self._shifts[rank],
             after=number,
             missing=after.missing,
             event=moved.event,
             mishaps=tuple((Counter(after.mishaps) - Counter(before.mishaps)).elements()),
             counts=self._counters[number] != self._counters[me],
-            falls=any(each.broken(alone) for each in touched if each.looks_at in ("rank", "pair")),
+            falls=tuple(each.name for each in touched if each.looks_at in ("rank", "pair") and each.broken(alone)),
             drained=moved.drained,
             pairs=pairs,
             checks=self._checks.setdefault(same, {}) if pairs else None,
-            group=tuple(each for each in touched if each.looks_at == "group"),
+            group=tuple(each for each in touched if each.looks_at in ("state", "group")),
         )
 
-    def _falls(self, me: int, move: Move, other: int) -> bool:
-        """Whether a property falls between the rank of a move and one other."""
+    def _falls(self, me: int, move: Move, other: int) -> tuple[str, ...]:
+        """The properties that fall between the rank of a move and one other."""
         peer = self._ranks.values[other]
         before, after = self._ranks.values[me], replace(self._ranks.values[move.after], missing=move.missing)
         own = replace(move.action, rank=0)
         step = Transition(self.model, State((before, peer)), own, State((after, peer)), move.drained)
-        return any(each.broken(step) is not None for each in move.pairs)
+        return tuple(each.name for each in move.pairs if each.broken(step) is not None)
 
-    def _falls_in_group(self, packed: int, move: Move) -> bool:
-        state = self.unpack(packed)
-        after = apply(self.model, state, move.action)
+    def _falls_in_group(self, packed: int, rank: int, move: Move, led: int) -> tuple[str, ...]:
+        """The properties of all ranks that fall by a move, or in the state that it leads to."""
+        left = [each for each in move.group if each.name in self._open and (each.name, led) not in self._judged]
+        if not left:
+            return ()
+        state, action = self.unpack(packed), replace(move.action, rank=rank)
+        after = apply(self.model, state, action)
         assert isinstance(after, State)
-        step = Transition(self.model, state, move.action, after)
-        return any(each.broken(step) is not None for each in move.group)
+        step = Transition(self.model, state, action, after)
+        falls = tuple(each.name for each in left if each.broken(step) is not None)
+        self._judged.update((each.name, led) for each in left if each.looks_at == "state")
+        return falls
 
     def _rank(self, state: RankState) -> int:
         number = self._ranks.of(state)
@@ -233,7 +253,7 @@ class Memory:
             first = state.issued - len(state.offers) + 1
             self._counters.append((state.consumed, state.steps, state.events))
             self._past.append((state.consumed > 0) | (state.steps > 0) << 1 | (state.events > 0) << 2)
-            self._issued.append(state.issued)
+            self._in_flight.append(range(state.consumed + 1, state.issued + 1))
             self._given.append(enqueued(state))
             words = state.words or ((),) * len(state.offers)
             put_in = zip(state.offers, state.backing, words, strict=True)
@@ -258,17 +278,17 @@ class Memory:
 
     def _forget(self, packed: int) -> int:
         """A state counted from what every rank has left behind."""
-        world = packed >> self._top
-        ids = [(packed >> shift) & MASK for shift in self._shifts]
+        world, ids = packed >> self._orbits.top, self._orbits.ids(packed)
         past = tuple(map(min, zip(*(self._counters[each] for each in ids), strict=True)))
         after = self._forgotten_worlds.get((world, past[2]))
         if after is None:
             old = self._worlds.values[world]
             after = self._world(World(old.script[past[2] :], old.mishaps))
             self._forgotten_worlds[world, past[2]] = after
-        for me in reversed(ids):
-            left = self._forgotten.get((me, past))
-            if left is None:
-                left = self._forgotten[me, past] = self._rank(forget(self._ranks.values[me], *past))
-            after = after << BITS | left
-        return after
+        return self._orbits.pack(after, [self._left(me, past) for me in ids])
+
+    def _left(self, me: int, past: tuple[int, ...]) -> int:
+        left = self._forgotten.get((me, past))
+        if left is None:
+            left = self._forgotten[me, past] = self._rank(forget(self._ranks.values[me], *past))
+        return left

@@ -22,8 +22,8 @@ class Property:
     says      the property in one sentence
     broken    what an action did to break it, in one sentence, or None where it did not
     looks_at  what a check depends on besides the rank that acts, so that a search can remember it: nothing more
-              ("rank"), each other rank in turn ("pair"), or all ranks ("group"); "waits" is all ranks too, but the
-              property falls only where each of them waits
+              ("rank"), each other rank in turn ("pair"), or all ranks ("group"); "state" is all ranks after the
+              action, whichever it was; "waits" is the same, but the property falls only where each of them waits
     touched   whether an action that turned the first rank into the second can be the first to break it
     concerns  whether it can fall in a model at all, for a property that speaks of what only some models have
     """
@@ -31,7 +31,7 @@ class Property:
     name: str
     says: str
     broken: Callable[[Transition], str | None]
-    looks_at: Literal["rank", "pair", "waits", "group"] = "group"
+    looks_at: Literal["rank", "pair", "waits", "state", "group"] = "group"
     touched: Callable[[RankState, RankState], bool] = lambda before, after: before is not after
     concerns: Callable[[Model], bool] = lambda model: True
 
@@ -122,6 +122,7 @@ PROPERTIES: dict[str, Property] = {
             "drains-to-empty",
             "when all is finished and ranks keep stepping, every lane is empty within lag + 1 steps",
             checks.drains_to_empty,
+            "state",
         ),
         Property(
             "named-divergence",
@@ -134,6 +135,7 @@ PROPERTIES: dict[str, Property] = {
             "contained-failure",
             "a rank that is gone is an error on every rank that waits for it",
             checks.contained_failure,
+            "state",
             touched=lambda before, after: before.phase != after.phase or before.error != after.error,
             concerns=lambda model: bool(model.scenario.crashes + model.scenario.throws or model.protocol.guards),
         ),

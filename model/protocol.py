@@ -16,7 +16,7 @@ class Phase(StrEnum):
     ISSUE = "issue"
 
 
-Word: TypeAlias = Literal["round", "epoch", "mode", "layout", "enqueued", "popped", "ready"]
+Word: TypeAlias = Literal["request", "round", "epoch", "mode", "layout", "enqueued", "popped", "ready"]
 """A guard word: what ranks compare in the same round as the counts. The last three are digests of acks."""
 
 
@@ -34,10 +34,13 @@ class Protocol:
     offers   the acks that remain, or all that ever finished in this epoch (a watermark)
     resets   whether a reset first consumes what is in flight
     evicts   whether a blocking eviction first consumes what is in flight
-    attaches whether attaching storage first consumes what is in flight
+    attaches whether attaching or detaching storage first consumes what is in flight; or is asked for in each round,
+             and made by every rank before the same one
     vector   whether a round's vector has one length, or grows once a rank has storage attached
     buffers  whether each round has a fresh tensor, or one is kept and filled again before the wait
     bounds   whether a rank with a full window waits, or issues a further round when the oldest is not complete
+    joins    whether the second of the two reduces of a grid, which needs what the first gives, is issued once that has
+             come out, or together with it
     follows  whether a rank of a pipeline that is told to pop waits for its own acks to finish
     throws   whether a rank whose pop throws is broken from then on, or carries on with the next step
     deadline whether a wait for a rank that is gone ends in an error, or never
@@ -55,10 +58,11 @@ class Protocol:
     offers: Literal["remaining", "cumulative"] = "remaining"
     resets: Literal["drained", "in-flight"] = "drained"
     evicts: Literal["drained", "in-flight"] = "drained"
-    attaches: Literal["drained", "in-flight"] = "drained"
+    attaches: Literal["drained", "in-flight", "agreed"] = "drained"
     vector: Literal["fixed", "by-layout"] = "fixed"
     buffers: Literal["fresh", "kept"] = "fresh"
     bounds: Literal["window", "none"] = "window"
+    joins: Literal["in-turn", "together"] = "in-turn"
     follows: Literal["waits", "at-once"] = "waits"
     throws: Literal["broken", "carries-on"] = "broken"
     deadline: Literal["set", "none"] = "set"
@@ -70,9 +74,11 @@ class Protocol:
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a negative lag."""
+        """Raises ValueError for a negative lag, and for changes that are agreed on without a word to ask by."""
         if self.lag < 0:
             raise ValueError(f"lag must be 0 or more, not {self.lag}")
+        if self.attaches == "agreed" and "request" not in self.guards:
+            raise ValueError("attaches cannot be agreed without the guard word request, by which ranks ask")
 
     @property
     def window(self) -> int:

@@ -6,10 +6,11 @@ number of acks up to the end of the finished prefix, the popped ones included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from rankproof.model import words
 from rankproof.model.protocol import Protocol
-from rankproof.model.reading import Family, Number, Reading, Truth
+from rankproof.model.reading import Family, Number, Rank, Reading, Truth
 
 
 def ready_count(finished: Number, popped: Number) -> Number:
@@ -56,6 +57,16 @@ def complete(reading: Reading, consumed: Number, issued: Family) -> Truth:
     return reading.every_rank(lambda rank: consumed + 1 <= issued(rank))
 
 
+def lost(
+    reading: Reading, protocol: Protocol, consumed: Number, issued: Family, alive: Callable[[Rank], Truth]
+) -> Truth:
+    """Whether the wait for the round after `consumed` ends in an error: a rank that is gone has not issued it."""
+    if protocol.deadline == "none":
+        return reading.either()
+    may_come = reading.every_rank(lambda rank: reading.either(alive(rank), consumed + 1 <= issued(rank)))
+    return reading.negate(may_come)
+
+
 def issues(reading: Reading, protocol: Protocol, offers: Sequence[Number]) -> Truth:
     """Whether a rank that offers these counts, one a lane, takes part in the next round."""
     if protocol.issues == "when-nonempty":
@@ -68,3 +79,8 @@ def issues_again(reading: Reading, protocol: Protocol, offers: Sequence[Number])
     if protocol.issues == "twice-when-nonempty":
         return reading.either(*(1 <= count for count in offers))
     return reading.either()
+
+
+def accepted(reading: Reading, agreed: Number, agreed_complement: Number, epoch: Number) -> Truth:
+    """Whether a rank in `epoch` may pop what a round comes to; `agreed` is the MIN of the epoch words."""
+    return reading.both(words.same(agreed, agreed_complement), agreed == epoch)

@@ -23,6 +23,9 @@ VERSION = 1
 MOST_RANKS, MOST_LANES, LONGEST = 1024, 64, 200
 """What a file may ask for: ranks, lanes, and characters in a name that is shown."""
 
+LARGEST = 16 << 20
+"""Bytes that a file may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -97,10 +100,14 @@ def dump(schedule: Schedule) -> str:
 def load(path: Path) -> Schedule:
     """The schedule in a file. Raises BadInput, naming the file and the place in it, for one that cannot be used."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)  # a device, or a pipe, has no end
+        text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
         raise BadInput(f"{path}: cannot read the schedule: {reason}") from error
+    if len(content) > LARGEST:
+        raise BadInput(f"{path}: the file has more than {LARGEST >> 20} MiB; it is no schedule")
     return parse(text, str(path))
 
 
@@ -110,7 +117,8 @@ def parse(text: str, name: str) -> Schedule:
         file = _File.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise BadInput(f"{name}: {_place(first['loc'])}{first['msg'][0].lower()}{first['msg'][1:]}") from error
+        says = first["msg"].removeprefix("Value error, ")
+        raise BadInput(f"{name}: {_place(first['loc'])}{says[0].lower()}{says[1:]}") from error
     if file.breaks is not None and file.breaks not in PROPERTIES:
         raise BadInput(f"{name}: breaks: {file.breaks!r} is no property; known: {', '.join(PROPERTIES)}")
     scenario = file.scenario

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rankproof.model.state import Event, RankState, Vector
 from rankproof.model.system import Disabled
+from rankproof.model.words import NOTHING_ASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +16,17 @@ class Result:
 
     agreed   the agreed counts
     backed   what was finished on every rank when it was counted, cumulative; no rank sees this, the properties do
-    differs  the guard word that ranks do not share, or empty
+    differs  the guard word in which ranks differ, where that is an error, or empty
+    epoch    the MIN of the epoch words and of their complements, or None where no rank compares them
+    request  the lowest request word, or nothing asked
     lost     whether it never comes, because a rank that has not issued it is gone
     """
 
     agreed: Vector = ()
     backed: Vector = ()
     differs: str = ""
+    epoch: tuple[int, int] | None = None
+    request: int = NOTHING_ASKED
     lost: bool = False
 
 

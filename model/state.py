@@ -14,7 +14,7 @@ Vector: TypeAlias = tuple[int, ...]
 Words: TypeAlias = tuple[Hashable, ...]
 """The guard words of a round, in the order of the protocol; a digest is the acks themselves, so that none collide."""
 
-LOST, THREW, DEAD = "peer lost", "threw", "dead"
+LOST, THREW, DEAD, CLOSED = "peer lost", "threw", "dead", "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,14 @@ class RankState:
     steps     steps that it has issued, or declined to issue, in
     epoch     how many resets it has gone through
     evictions, flushes   how many of each it has gone through
-    layout    how often it has attached storage
+    layout    how often it has attached or detached storage, which is attached where that is odd
+    asks      the layout that it asks for, or 0
+    due       the round before which it takes that on, as every rank asked for it; or 0
     mishaps   what went wrong on it, by the names of the scenario
-    error     why it does nothing more: the guard word that differed, LOST, THREW or DEAD; else empty
+    error     why it does nothing more: the guard word that differed, LOST, THREW, DEAD or CLOSED; else empty
     events    how many events of the engine's common script it has gone through
+    marks     where the popped digest is a guard word, and for each of the last `window` rounds that it consumed: how
+              much it had popped by the end of that round in this epoch; nothing popped is not kept
     """
 
     lanes: tuple[LaneState, ...]
@@ -100,6 +104,9 @@ class RankState:
     mishaps: tuple[str, ...] = ()
     error: str = ""
     events: int = 0
+    marks: tuple[Vector, ...] = ()
+    asks: int = 0
+    due: int = 0
 
     def offer_of(self, round_number: int) -> Vector:
         """What this rank offered in a round, by its number from 1. Raises IndexError for one that it does not hold."""
@@ -124,7 +131,7 @@ class RankState:
 class Event:
     """Something that the engine does on every rank at the same place between steps.
 
-    kind      "step", "reset", "evict" or "attach"
+    kind      "step", "reset", "evict", "attach", "detach" or "close"
     lane      the lane of an eviction, else None
     enqueued  how many acks each lane had been given by then, where the scenario demands that ranks agree on it
     """
@@ -181,6 +188,7 @@ def forget(rank: RankState, consumed: int, steps: int, events: int) -> RankState
         calls=_last(rank.calls, rank.steps - steps),
         steps=rank.steps - steps,
         events=rank.events - events,
+        due=rank.due - consumed if rank.due else 0,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import dropwhile
+from operator import add
 
-from rankproof.model import rules
+from rankproof.model import changing, rules
 from rankproof.model.protocol import Phase, Protocol, Word
 from rankproof.model.reading import Ints
 from rankproof.model.sight import Sight
 from rankproof.model.state import LOST, RankState, Vector, Words
 from rankproof.model.system import Disabled, Model
+from rankproof.model.words import settled
 
 
 def take(model: Model, rank: int, me: RankState, sight: Sight, phase: Phase) -> RankState | Disabled:
@@ -70,7 +73,7 @@ def _issue(model: Model, rank: int, me: RankState) -> RankState:
     protocol, reading = model.protocol, Ints(model.scenario.ranks)
     issues = rules.issues(reading, protocol, me.counted)
     rounds = int(issues) + int(issues and rules.issues_again(reading, protocol, me.counted))
-    length = len(me.lanes) + (me.layout if protocol.vector == "by-layout" else 0)
+    length = len(me.lanes) + (changing.is_attached(me) if protocol.vector == "by-layout" else 0)
     words = (_words(model, rank, me),) * rounds if protocol.guards else ()
     return replace(
         me,
@@ -87,8 +90,10 @@ def _issue(model: Model, rank: int, me: RankState) -> RankState:
 
 
 def _words(model: Model, rank: int, me: RankState) -> Words:
-    def word(name: Word) -> Hashable:
+    def word(name: Word) -> int:
         match name:
+            case "request":
+                return me.asks
             case "round":
                 return me.declined  # round k was issued in step k + declined: the same steps where these are the same
             case "epoch":
@@ -98,17 +103,41 @@ def _words(model: Model, rank: int, me: RankState) -> Words:
             case "layout":
                 return me.layout
             case "enqueued":
-                return tuple(lane.popped + lane.waiting for lane in me.lanes)
+                return digest(lane.popped + lane.waiting for lane in me.lanes)
             case "popped":
-                return tuple(lane.popped for lane in me.lanes)
+                lengths = _popped_by(model.protocol_of(rank), me)
+                return digest(lane.popped[:length] for lane, length in zip(me.lanes, lengths, strict=True))
             case "ready":
-                return tuple(lane.popped + lane.waiting[: lane.finished_prefix] for lane in me.lanes)
+                return digest(lane.popped + lane.waiting[: lane.finished_prefix] for lane in me.lanes)
+
+    def digest(prefixes: Iterable[tuple[int, ...]]) -> int:
+        """A number that no other acks have: of each lane the acks, each as a digit above 0, then a 0."""
+        number, base = 1, model.scenario.acks + 1
+        for prefix in prefixes:
+            for ack in prefix:
+                number = number * base + ack + 1
+            number *= base
+        return number
 
     return tuple(word(name) for name in model.protocol.guards)
 
 
+def _popped_by(protocol: Protocol, me: RankState) -> Vector:
+    """How much the rank had popped by the end of the round of which its next popped digest speaks."""
+    back = me.consumed - settled(me.issued + 1, protocol.window)
+    return me.marks[-1 - back] if 0 <= back < len(me.marks) else (0,) * len(me.lanes)
+
+
+def _marks(protocol: Protocol, me: RankState, popped: Vector) -> tuple[Vector, ...]:
+    """The marks of a rank that will have popped that much by the end of the round that it consumes."""
+    if "popped" not in protocol.guards:
+        return ()
+    marks = (*me.marks, popped)[-protocol.window :]
+    return tuple(dropwhile(lambda mark: not any(mark), marks))
+
+
 def _consume(protocol: Protocol, me: RankState, sight: Sight) -> RankState | Disabled:
-    """The rank after the wait for its oldest round in flight; one that ends in an error allows nothing."""
+    """The rank after the wait for its oldest round in flight; one that is void, or ends in an error, allows nothing."""
     round_number = me.consumed + 1
     result = sight.outcome(round_number)
     if isinstance(result, Disabled):
@@ -117,11 +146,17 @@ def _consume(protocol: Protocol, me: RankState, sight: Sight) -> RankState | Dis
         return replace(me, error=LOST)
     if result.differs:
         return replace(me, consumed=round_number, error=result.differs)
+    popped = tuple(len(lane.popped) for lane in me.lanes)
     allowed = tuple(
-        rules.allowed(protocol, own, agreed, len(lane.popped))
-        for own, agreed, lane in zip(me.offer_of(round_number), result.agreed, me.lanes, strict=True)
+        rules.allowed(protocol, own, agreed, count)
+        for own, agreed, count in zip(me.offer_of(round_number), result.agreed, popped, strict=True)
     )
-    return replace(me, consumed=round_number, allowed=allowed, owed=result.backed)
+    owed = result.backed
+    if result.epoch is not None and not rules.accepted(Ints(1), *result.epoch, me.epoch):
+        allowed, owed = (0,) * len(me.lanes), popped
+    marks = _marks(protocol, me, tuple(map(add, popped, allowed)))
+    due = changing.due(protocol, me, result.request, round_number)
+    return replace(me, consumed=round_number, allowed=allowed, owed=owed, marks=marks, due=due)
 
 
 def _pop(model: Model, rank: int, me: RankState, amounts: Sequence[int]) -> RankState | Disabled:

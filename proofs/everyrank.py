@@ -8,9 +8,11 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-import z3
-
 from rankproof.model.reading import Family, Number, Rank, Truth
+from rankproof.proofs.smt import BOOL, INT, Term, Terms, bitvector
+
+RANK = "Rank"
+"""The sort of all ranks."""
 
 
 class ChangedClaim(Exception):
@@ -59,71 +61,71 @@ class EveryRank:
     """
 
     def __init__(self) -> None:
-        self.sort = z3.DeclareSort("Rank")
+        self.terms = Terms()
         self._claims: list[_Claim] = []
         self._bounds: list[_Bound] = []
         self._named: list[Any] = []
         self._witnesses = 0
         self._checked = 0
         self._quantified = False
-        self._declared: dict[str, Any] = {}
+        self._declared: dict[str, tuple[str, ...]] = {}
 
     def family(self, name: str) -> Family:
         """A number a rank, of which nothing is known."""
-        return cache(self._declare(name, self.sort, z3.IntSort()))
+        return cache(self._declare(name, RANK, INT))
 
     def table(self, name: str) -> Callable[[Rank, Number], Number]:
         """A number for each rank and each index (of a round, or of a place in a lane)."""
-        return cache(self._declare(name, self.sort, z3.IntSort(), z3.IntSort()))
+        return cache(self._declare(name, RANK, INT, INT))
 
     def series(self, name: str) -> Callable[[Number], Number]:
         """A number for each index, the same for every rank."""
-        return cache(self._declare(name, z3.IntSort(), z3.IntSort()))
+        return cache(self._declare(name, INT, INT))
 
     def words(self, name: str, bits: int) -> Family:
         """A machine word a rank; `<=` compares words as signed numbers."""
-        return cache(self._declare(name, self.sort, z3.BitVecSort(bits)))
+        return cache(self._declare(name, RANK, bitvector(bits)))
 
     def number(self, name: str) -> Number:
         """One number, of which nothing is known."""
-        return self._declare(name, z3.IntSort())()
+        return self._declare(name, INT)()
 
     def truth(self, name: str) -> Truth:
         """One truth, of which nothing is known."""
-        return self._declare(name, z3.BoolSort())()
+        return self._declare(name, BOOL)()
 
     def rank(self, name: str) -> Rank:
         """One rank of the group, of which nothing is known."""
-        named = self._declare(name, self.sort)()
-        if not any(named.eq(other) for other in self._named):
+        named = self._declare(name, RANK)()
+        if not any(named is other for other in self._named):
             self._named.append(named)
         return named
 
     @property
     def declarations(self) -> list[str]:
         """Every name in SMT-LIB, in the order in which the terms were built."""
-        sort = f"(declare-sort {self.sort.sexpr()} 0)"
-        return [sort, *(declared.sexpr() for declared in self._declared.values())]
+        functions = (
+            f"(declare-fun {name} ({' '.join(sorts[:-1])}) {sorts[-1]})" for name, sorts in self._declared.items()
+        )
+        return [f"(declare-sort {RANK} 0)", *functions]
 
     def choose(self, condition: Truth, then: Number, otherwise: Number) -> Number:
-        return z3.If(condition, then, otherwise)
+        sort = then.sort if isinstance(then, Term) else otherwise.sort if isinstance(otherwise, Term) else INT
+        choices = (self.terms.lifted(each, sort) for each in (then, otherwise))
+        return self.terms.of("ite", (self.terms.lifted(condition, BOOL), *choices), sort)
 
     def both(self, *conditions: Truth) -> Truth:
-        if len(conditions) == 1:
-            return conditions[0]
-        return z3.And(*conditions) if conditions else z3.BoolVal(True)
+        return self._joined("and", conditions) if conditions else self.terms.lifted(True, BOOL)
 
     def either(self, *conditions: Truth) -> Truth:
-        if len(conditions) == 1:
-            return conditions[0]
-        return z3.Or(*conditions) if conditions else z3.BoolVal(False)
+        return self._joined("or", conditions) if conditions else self.terms.lifted(False, BOOL)
 
     def negate(self, condition: Truth) -> Truth:
-        return z3.Not(condition)
+        return self.terms.of("not", (self.terms.lifted(condition, BOOL),), BOOL)
 
     def implies(self, condition: Truth, conclusion: Truth) -> Truth:
         """Whether the conclusion is true where the condition is."""
-        return z3.Implies(condition, conclusion)
+        return self._joined("=>", (condition, conclusion))
 
     def minimum(self, family: Family) -> Number:
         """The least number of a family. Raises QuantifiedMinimum inside a claim about all ranks."""
@@ -151,39 +153,39 @@ class EveryRank:
         Raises QuantifiedMinimum where a claim about all ranks has another one, or a minimum, in it, and ChangedClaim
         where one reads a variable that was changed since.
         """
-        claims = {each.truth.get_id(): each for each in self._claims}
+        claims = {each.truth: each for each in self._claims}
         self._check_unchanged()
-        composed = [goal for goal in goals if not z3.is_expr(goal) or goal.get_id() not in claims]
-        polarities = self._polarities([*asserted, *(z3.Not(goal) for goal in composed)])
-        alone = {goal.get_id() for goal in goals if z3.is_expr(goal)} & (set(claims) - set(polarities))
-        shared = [claims[key] for key in alone]
+        composed = [goal for goal in goals if goal not in claims]
+        polarities = self._polarities([*asserted, *(self.negate(goal) for goal in composed)])
+        shared = [claims[goal] for goal in dict.fromkeys(goals) if goal in claims and goal not in polarities]
+        alone = {each.truth for each in shared}
         # A goal that is also asserted, or part of another goal, keeps a witness of its own.
         for goal in goals:
-            if z3.is_expr(goal) and goal.get_id() in claims and goal.get_id() not in alone:
-                polarities[goal.get_id()].add(False)
-        true = [each for each in self._claims if True in polarities.get(each.truth.get_id(), ())]
-        false = [each for each in self._claims if False in polarities.get(each.truth.get_id(), ())]
+            if goal in claims and goal not in alone:
+                polarities[goal].add(False)
+        true = [each for each in self._claims if True in polarities.get(each.truth, ())]
+        false = [each for each in self._claims if False in polarities.get(each.truth, ())]
         pool = max((each.witnesses for each in shared), key=len, default=())
         ranks = [*self._named, *pool, *(rank for each in false for rank in each.witnesses)]
         ranks = [*ranks, *(each.witness for each in self._bounds)] or [self.rank("some_rank")]
-        facts = [z3.Or(each.truth, z3.Not(each.of_witnesses)) for each in false]
+        facts = [self.either(each.truth, self.negate(each.of_witnesses)) for each in false]
         for each in shared:
             fails = (
                 each.of_witnesses if each.witnesses is pool else self._inside(each.body, *pool[: len(each.witnesses)])
             )
-            facts.append(z3.Or(each.truth, z3.Not(fails)))
+            facts.append(self.either(each.truth, self.negate(fails)))
         facts += [each.number == each.of_witness for each in self._bounds]
         for bound in self._bounds:
             facts += [bound.within(bound.number, self._inside(bound.family, rank)) for rank in ranks]
         for claim in true:
             for chosen in product(ranks, repeat=len(claim.witnesses)):
-                facts.append(z3.Implies(claim.truth, self._inside(claim.body, *chosen)))
+                facts.append(self.implies(claim.truth, self._inside(claim.body, *chosen)))
         return facts
 
     def _check_unchanged(self) -> None:
         for each in self._claims[self._checked :]:
             again = self._inside(each.body, *each.witnesses)
-            if not (again.eq(each.of_witnesses) if z3.is_expr(again) else again == each.of_witnesses):
+            if not (again is each.of_witnesses if isinstance(again, Term) else again == each.of_witnesses):
                 raise ChangedClaim(f"{each.truth} was {each.of_witnesses} when it was built")
         self._checked = len(self._claims)
 
@@ -196,7 +198,7 @@ class EveryRank:
     def _bound(self, kind: str, within: Callable[[Number, Number], Truth], family: Family) -> Number:
         witness = self._witness(kind)
         of_witness = self._inside(family, witness)
-        sort = of_witness.sort() if z3.is_expr(of_witness) else z3.IntSort()
+        sort = of_witness.sort if isinstance(of_witness, Term) else INT
         number = self._declare(f"{kind}_{len(self._bounds)}", sort)()
         self._bounds.append(_Bound(number, within, family, witness, of_witness))
         return number
@@ -205,14 +207,22 @@ class EveryRank:
         if self._quantified:
             raise QuantifiedMinimum("a minimum or a claim about all ranks stands inside a claim about all ranks")
         self._witnesses += 1
-        return self._declare(f"at_{role}_{self._witnesses}", self.sort)()
+        return self._declare(f"at_{role}_{self._witnesses}", RANK)()
 
-    def _declare(self, name: str, *sorts: Any) -> Any:
+    def _declare(self, name: str, *sorts: str) -> Callable[..., Term]:
         """The function of that name. Raises ValueError where the name already means something else."""
-        declared = z3.Function(name, *sorts)
-        if not self._declared.setdefault(name, declared).eq(declared):
+        if self._declared.setdefault(name, sorts) != sorts:
             raise ValueError(f"the name {name!r} is taken by {self._declared[name]}")
-        return declared
+
+        def applied(*arguments: object) -> Term:
+            lifted = (self.terms.lifted(each, sort) for each, sort in zip(arguments, sorts[:-1], strict=True))
+            return self.terms.of(name, tuple(lifted), sorts[-1])
+
+        return applied
+
+    def _joined(self, op: str, conditions: Sequence[Truth]) -> Term:
+        lifted = tuple([self.terms.lifted(each, BOOL) for each in conditions])
+        return lifted[0] if len(lifted) == 1 else self.terms.of(op, lifted, BOOL)
 
     def _inside(self, body: Callable[..., Any], *ranks: Any) -> Any:
         self._quantified = True
@@ -221,27 +231,27 @@ class EveryRank:
         finally:
             self._quantified = False
 
-    def _polarities(self, asserted: Iterable[Truth]) -> dict[int, set[bool]]:
-        """For each truth in the asserted terms, by its id: True where it helps to be true, False where to be false."""
-        stands_for = {each.truth.get_id(): each.of_witnesses for each in self._claims}
-        found: dict[int, set[bool]] = {}
+    def _polarities(self, asserted: Iterable[Truth]) -> dict[Truth, set[bool]]:
+        """For each truth in the asserted terms: True where it helps to be true, False where to be false."""
+        stands_for = {each.truth: each.of_witnesses for each in self._claims}
+        found: dict[Truth, set[bool]] = {}
         todo = [(term, True) for term in asserted]
         while todo:
             term, polarity = todo.pop()
-            seen = found.setdefault(term.get_id(), set()) if z3.is_expr(term) else {polarity}
-            if polarity in seen:
+            if not isinstance(term, Term) or polarity in found.setdefault(term, set()):
                 continue
-            seen.add(polarity)
-            match term.decl().kind():
-                case z3.Z3_OP_UNINTERPRETED if term.get_id() in stands_for:
-                    todo.append((stands_for[term.get_id()], polarity))
-                case z3.Z3_OP_NOT:
-                    todo.append((term.arg(0), not polarity))
-                case z3.Z3_OP_IMPLIES:
-                    todo += [(term.arg(0), not polarity), (term.arg(1), polarity)]
-                case z3.Z3_OP_AND | z3.Z3_OP_OR:
-                    todo += [(each, polarity) for each in term.children()]
-                case z3.Z3_OP_EQ | z3.Z3_OP_ITE:
-                    truths = [each for each in term.children() if z3.is_bool(each)]
+            found[term].add(polarity)
+            if term in stands_for:
+                todo.append((stands_for[term], polarity))
+                continue
+            match term.op:
+                case "not":
+                    todo.append((term.args[0], not polarity))
+                case "=>":
+                    todo += [(term.args[0], not polarity), (term.args[1], polarity)]
+                case "and" | "or":
+                    todo += [(each, polarity) for each in term.args]
+                case "=" | "ite":
+                    truths = [each for each in term.args if each.sort == BOOL]
                     todo += [(each, either) for each in truths for either in (True, False)]
         return found

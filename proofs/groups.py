@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rankproof.model import rules
 from rankproof.model.protocol import Protocol
 from rankproof.model.reading import Rank, Truth
@@ -26,13 +28,15 @@ class _Grid:
         return self.reading.both(below, line(holder) == line(me), result(me) == offered(holder))
 
 
-def _grid(reading: EveryRank, protocol: Protocol, *, second_takes: str) -> tuple[Hypotheses, Goals]:
+def _grid(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     """The MIN over rows, then over columns, as one rank gets it, against the MIN over all.
 
     No function returns a rank here either, so the ranks that matter are named: the one that looks (`me`), the one in
     its column whose result of the first reduce it gets, the one whose offer that was, and where the least of all is
-    offered, the rank in that row and my column.
+    offered, the rank in that row and my column. Issued together with the first, the second reduce cannot take what that
+    gives: it takes the offer.
     """
+    second_takes = "first" if protocol.joins == "in-turn" else "offer"
     grid = _Grid(reading)
     me, through, origin, corner, holder = (
         reading.rank(name) for name in ("me", "through", "origin", "corner", "holder_of_the_corner")
@@ -52,13 +56,8 @@ def _grid(reading: EveryRank, protocol: Protocol, *, second_takes: str) -> tuple
     return hypotheses, {"goal": grid.second(me) == least}
 
 
-def _rows_then_columns(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    return _grid(reading, protocol, second_takes="first")
-
-
 def _both_in_flight(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """Issued together, the second reduce cannot take what the first gives: it takes the offer."""
-    return _grid(reading, protocol, second_takes="offer")
+    return _grid(reading, replace(protocol, joins="together"))
 
 
 def _columns_alone(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -112,7 +111,7 @@ GROUPS: tuple[Obligation, ...] = (
         "same-pops",
         "the MIN over rows and then over columns is the MIN over the grid, so every rank pops as many",
         (),
-        _rows_then_columns,
+        _grid,
     ),
     Obligation(
         "finished-before-pop/pipeline-stage",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rankproof.model import rules
+from rankproof.model import rules, words
 from rankproof.model.protocol import Protocol
-from rankproof.model.reading import Rank, Truth
+from rankproof.model.reading import Number, Rank, Truth
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
 
@@ -16,13 +16,14 @@ def _words(reading: EveryRank, protocol: Protocol, complement: str) -> tuple[Hyp
     """A word and its complement in one reduce; what comes out is the same on every rank, so they all judge alike."""
     word = reading.words("word", WORD_BITS)
 
-    def other(rank: Rank) -> object:
-        return ~word(rank) if complement == "inverted" else -word(rank)
+    def other(rank: Rank) -> Number:
+        return words.complement(word(rank)) if complement == "inverted" else -word(rank)
 
     agreed, agreed_other = rules.agree(reading, protocol, word), rules.agree(reading, protocol, other)
-    undone = ~agreed_other if complement == "inverted" else -agreed_other
-    same = reading.every_pair(lambda one, two: word(one) == word(two))
-    return {}, {"goal": same == (agreed == undone)}
+    judged_same = words.same(agreed, agreed_other) if complement == "inverted" else agreed == -agreed_other
+    some = reading.rank("some")
+    same = reading.every_rank(lambda rank: word(rank) == word(some))
+    return {}, {"goal": same == judged_same}
 
 
 def _inverted(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -34,19 +35,22 @@ def _negated(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]
 
 
 class _Lanes:
-    """One lane on every rank; `digest(rank, n)` is the running hash of its first n acks, `place` any place in it."""
+    """One lane on every rank; `digest(rank, n)` is the running hash of its first n acks, `place` any place in it.
+
+    `marked` is how much a rank had popped by the end of the round of which its popped digest speaks (`words.settled`).
+    """
 
     def __init__(self, reading: EveryRank) -> None:
         self.reading = reading
         self.ack, self.digest = reading.table("ack"), reading.table("digest")
         self.enqueued, self.finished = reading.family("enqueued"), reading.family("finished")
-        self.popped, self.popped_next = reading.family("popped"), reading.family("popped_next")
+        self.marked, self.popped_next = reading.family("marked"), reading.family("popped_next")
         self.place = reading.number("place")
         self.prefixes = {
             "prefixes": reading.every_rank(
                 lambda rank: reading.both(
-                    0 <= self.popped(rank),
-                    self.popped(rank) <= self.popped_next(rank),
+                    0 <= self.marked(rank),
+                    self.marked(rank) <= self.popped_next(rank),
                     self.popped_next(rank) <= self.finished(rank),
                     self.finished(rank) <= self.enqueued(rank),
                 )
@@ -146,21 +150,21 @@ def _ready_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypo
 
 def _popped_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     del protocol
-    lanes = _Lanes(reading)
-    agree = reading.every_pair(lambda one, other: lanes.popped(one) == lanes.popped(other))
-    hypotheses = lanes.prefixes | {"agree": agree, "digest-by-length": lanes.by_length("popped")}
-    return hypotheses, {"goal": lanes.equal("popped")}
+    lanes, total = _Lanes(reading), reading.number("total")
+    marks = reading.every_rank(lambda rank: lanes.marked(rank) == total)  # as `popped-digest-age` has it
+    hypotheses = lanes.prefixes | {"marked": marks, "digest-by-length": lanes.by_length("marked")}
+    return hypotheses, {"goal": lanes.equal("marked")}
 
 
 def _popped_digest(reading: EveryRank, proves: str) -> tuple[Hypotheses, Goals]:
     lanes = _Lanes(reading)
-    hypotheses = lanes.prefixes | {"guard": lanes.equal("popped"), "no-collision": lanes.no_collision("popped")}
+    hypotheses = lanes.prefixes | {"guard": lanes.equal("marked"), "no-collision": lanes.no_collision("marked")}
     return hypotheses, {"goal": lanes.same_acks(proves)}
 
 
 def _popped_digest_proves(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     del protocol
-    return _popped_digest(reading, "popped")
+    return _popped_digest(reading, "marked")
 
 
 def _popped_digest_proves_the_next(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -201,15 +205,15 @@ GUARDS: tuple[Obligation, ...] = (
     Obligation(
         "named-divergence/popped-digest",
         "named-divergence",
-        "equal digests of the popped prefix at issue: all that was popped before is the same on every rank",
+        "equal digests of the popped prefix: all that was popped by the end of its round is the same on every rank",
         (),
         _popped_digest_proves,
     ),
     Obligation(
         "named-divergence/popped-digest-is-quiet",
         "named-divergence",
-        "the digest of the popped prefix raises no false alarm between ranks that have popped as many, where one "
-        "length has one digest, in whatever steps ranks enqueue",
+        "the digest of the popped prefix raises no false alarm, where one length has one digest, in whatever steps "
+        "ranks enqueue and flush",
         (),
         _popped_digest_is_quiet,
     ),
@@ -234,7 +238,7 @@ FALSE_OF_GUARDS: tuple[Obligation, ...] = (
     Obligation(
         "false/popped-digest-in-time",
         "named-divergence",
-        "equal digests of the popped prefix at issue: all that the round pops is the same on every rank",
+        "equal digests of the popped prefix: all that the round pops is the same on every rank",
         (),
         _popped_digest_proves_the_next,
     ),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.obligation import Obligation
 from rankproof.proofs.question import questions
-from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers
+from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers_both
 from rankproof.proofs.theorems import OBLIGATIONS
+
+_MOST_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Proof:
     verdict   holds where its negation has no model; violated where it has one, of the few ranks that the obligation
               speaks of (a state from which induction fails); undetermined where a solver gave up, where two solvers
               disagree, or where the hypotheses have no model, so that anything would follow from them
-    seconds   wall time of building and deciding it
+    seconds   wall time of building and deciding it, beside what is decided at the same time
     note      why the verdict is undetermined; else empty
     """
 
@@ -42,24 +46,28 @@ def prove(
     timeout_s: float = 30.0,
     cross_check: bool = False,
 ) -> Iterator[Proof]:
-    """Each obligation that applies to `protocol`, one at a time.
+    """Each obligation that applies to `protocol`, in order.
 
-    `without` names assumptions that may not be used. With `cross_check`, cvc5 is asked the same text as z3.
+    `without` names assumptions that may not be used. With `cross_check`, cvc5 is asked the same text as z3. z3 alone is
+    asked about several of them at once, as it leaves the interpreter free while it works.
     """
-    for obligation in obligations:
-        if not obligation.applies(protocol):
-            continue
+
+    def proof(obligation: Obligation) -> Proof:
         began = time.monotonic()
         verdict, note = judge(obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
-        yield Proof(
-            obligation.name,
-            obligation.property,
-            obligation.says,
-            tuple(name for name in obligation.needs if name not in without),
-            verdict,
-            time.monotonic() - began,
-            note,
-        )
+        needs = tuple(name for name in obligation.needs if name not in without)
+        seconds = time.monotonic() - began
+        return Proof(obligation.name, obligation.property, obligation.says, needs, verdict, seconds, note)
+
+    asked = [each for each in obligations if each.applies(protocol)]
+    if cross_check:
+        yield from map(proof, asked)
+        return
+    threads = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, _MOST_AT_ONCE))
+    try:
+        yield from threads.map(proof, asked)
+    finally:
+        threads.shutdown(cancel_futures=True)
 
 
 def decide(
@@ -83,25 +91,26 @@ def judge(
     also one of the hypotheses, so only a proof needs to ask about them.
     """
     denied, assumed = questions(obligation, protocol, without=without)
-    answer, doubt = _ask(denied.text(), timeout_s, cross_check)
+    text = denied.text()
+    z3_denied, z3_assumed = z3_answers_both(text, timeout_s)
+    answer, doubt = _agreed(z3_denied, cross_check, lambda: cvc5_answers(text, timeout_s))
     if answer is Answer.SAT:
         return Verdict.VIOLATED, ""
     if answer is Answer.UNKNOWN:
         return Verdict.UNDETERMINED, doubt
-    witnessed, doubt = _ask(assumed.text(), timeout_s, cross_check)
+    witnessed, doubt = _agreed(z3_assumed, cross_check, lambda: cvc5_answers(assumed.text(), timeout_s))
     if witnessed is Answer.UNSAT:
         return Verdict.UNDETERMINED, "the hypotheses contradict each other, so that anything would follow"
     return (Verdict.HOLDS, "") if witnessed is Answer.SAT else (Verdict.UNDETERMINED, doubt)
 
 
-def _ask(text: str, timeout_s: float, cross_check: bool) -> tuple[Answer, str]:
-    """What the solver says, or both of them where they agree; else unknown, and why."""
-    first = z3_answers(text, timeout_s)
+def _agreed(first: Answer, cross_check: bool, ask_cvc5: Callable[[], Answer]) -> tuple[Answer, str]:
+    """What z3 says, or both solvers where they agree; else unknown, and why."""
     if first is Answer.UNKNOWN:
         return first, "z3 gave up"
     if not cross_check:
         return first, ""
-    second = cvc5_answers(text, timeout_s)
+    second = ask_cvc5()
     if second is first:
         return first, ""
     if second is Answer.UNKNOWN:

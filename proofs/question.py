@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
-
-import z3
 
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.reading import Truth
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.obligation import Obligation
+from rankproof.proofs.smt import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Question:
     denied: Truth | None
 
     @property
-    def assertions(self) -> list[tuple[str, Any]]:
+    def assertions(self) -> list[tuple[str, Truth]]:
         """Every assertion, each with the comment that says what it is."""
         given = [("what the names stand for", fact) for fact in self.facts]
         given += [(f"hypothesis: {name}", truth) for name, truth in self.hypotheses]
@@ -43,13 +41,14 @@ class Question:
         assertions = self.assertions
         if order is not None:
             order.shuffle(assertions)
-        lines = [f"(set-logic {self.obligation.logic})", *self.declarations]
+        definitions, text_of = written([term for _, term in assertions])
+        lines = [f"(set-logic {self.obligation.logic})", *self.declarations, *definitions]
         last = ""
         for comment, term in assertions:
             if comment != last:
                 lines.append(f"; {comment}")
                 last = comment
-            lines.append(f"(assert {term.sexpr() if z3.is_expr(term) else str(term).lower()})")
+            lines.append(f"(assert {text_of(term)})")
         return "\n".join([*lines, "(check-sat)", ""])
 
 
@@ -60,11 +59,11 @@ def denial(obligation: Obligation, protocol: Protocol = PIPELINED, *, without: C
     """
     reading = EveryRank()
     stated, goals = obligation.state(reading, protocol)
-    hypotheses = tuple((name, truth) for name, truth in stated.items() if name not in without)
+    hypotheses = tuple((name, reading.both(truth)) for name, truth in stated.items() if name not in without)
     proved = [truth for name, truth in goals.items() if name not in without]
     facts = tuple(reading.facts([truth for _, truth in hypotheses], proved))
     names = tuple(reading.declarations)  # of the facts too, which may have to name a rank
-    return Question(obligation, names, facts, hypotheses, z3.Not(reading.both(*proved)))
+    return Question(obligation, names, facts, hypotheses, reading.negate(reading.both(*proved)))
 
 
 def questions(

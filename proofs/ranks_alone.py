@@ -20,11 +20,14 @@ from rankproof.proofs.obligation import Hypotheses
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One lane of one rank between two of its actions; the counts are cumulative.
+    """One lane of one rank between two of its actions; the counts are cumulative, over all epochs.
 
     phase    index into `Protocol.phases` of what it takes next
+    popped   acks that are gone from the lane: popped, evicted, or forgotten by a reset
     allowed  what its wait allowed it to pop and it has not popped yet
     counted  what it counted and has not issued yet
+    drained  the last round that it consumed between two steps, or 0
+    passed   whether (1 or 0) it has evicted or reset since it last issued
     """
 
     phase: Number
@@ -35,9 +38,14 @@ class Place:
     issued: Number
     consumed: Number
     steps: Number
+    drained: Number
+    passed: Number
 
 
 Places: TypeAlias = Callable[[Rank], Place]
+
+NOTHING, EVICTION, RESET = 0, 1, 2
+"""What the script of the engine may have between two steps that takes acks out of a lane; at most one of them."""
 
 
 class History:
@@ -45,7 +53,11 @@ class History:
 
     offer    what a rank puts into a round
     had      what a rank had finished, cumulative, when it counted for a round
-    total    what the rounds up to this one allow to be popped, cumulative
+    start    how much is gone from the lane of every rank when it counts for a round
+    total    how much is gone once that round is popped: `start` of the next one, but where the script has an eviction
+             or a reset between them
+    base     where the epoch of a round began: how much was gone from the lane then
+    event    what the script has between a round and the next: NOTHING, EVICTION or RESET
     """
 
     def __init__(self, reading: EveryRank, protocol: Protocol) -> None:
@@ -53,18 +65,41 @@ class History:
         self.protocol = protocol
         self.offer = reading.table("offer")
         self.had = reading.table("had")
+        self.start = reading.series("start")
         self.total = reading.series("total")
+        self.base = reading.series("base")
+        self.event = reading.series("event")
         self.agreed: Callable[[Number], Number] = cache(self._agreed)  # what a round comes to
 
     def _agreed(self, number: Number) -> Number:
         return rules.agree(self.reading, self.protocol, lambda rank: self.offer(rank, number))
 
     def at(self, number: Number) -> Truth:
-        """That `total` is what it says, at one round; nothing is popped before the first."""
-        before = self.total(number - 1)
+        """That `total` is what it says, at one round; nothing is gone before the first."""
         agreed = self.agreed(number)
-        comes_to = self.total(number) == before + rules.allowed(self.protocol, agreed, agreed, before)
-        return self.reading.both(self.reading.implies(1 <= number, comes_to), self.total(0) == 0)
+        comes_to = self.total(number) == self.start(number) + self.allowed(agreed, self.start(number), number)
+        return self.reading.both(self.reading.implies(1 <= number, comes_to), self.total(0) == 0, self.base(0) == 0)
+
+    def offered(self, finished: Number, popped: Number, number: Number) -> Number:
+        """What a rank offers in a round: rules know only of what is finished and popped in its epoch."""
+        return rules.offer(self.protocol, finished - self.base(number), popped - self.base(number))
+
+    def allowed(self, agreed: Number, popped: Number, number: Number, own: Number | None = None) -> Number:
+        """What a rank may pop that consumes a round; `own` is its own offer, where that is not what all offered."""
+        return rules.allowed(self.protocol, agreed if own is None else own, agreed, popped - self.base(number))
+
+    def script(self, number: Number) -> Truth:
+        """What the script may have between a round and the next: nothing takes an ack back into a lane."""
+        quiet, begins = self.event(number) == NOTHING, self.event(number) == RESET
+        return self.reading.both(
+            self.total(number) <= self.start(number + 1),
+            self.reading.implies(quiet, self.total(number) == self.start(number + 1)),
+            self.base(number + 1) == self.reading.choose(begins, self.start(number + 1), self.base(number)),
+        )
+
+    def claim(self, rank: Rank, number: Number) -> Number:
+        """What a rank offers in a round as a watermark, cumulative over all epochs."""
+        return self.offer(rank, number) + self.base(number)
 
 
 def any_place(reading: EveryRank) -> Places:
@@ -95,31 +130,33 @@ def take(history: History, phase: Phase, before: Places, actor: Rank) -> tuple[H
     index = protocol.phases.index(phase)
     is_due = rules.due(protocol, me.issued, me.consumed)
     guard: Hypotheses = {"turn": me.phase == index}
+    if index == 0:
+        guard["script-first"] = reading.either(history.event(me.issued) == NOTHING, me.passed == 1)
     match phase:
         case Phase.WAIT:
             number = me.consumed + 1
             complete = rules.complete(reading, me.consumed, lambda rank: before(rank).issued)
             guard |= {"complete": reading.implies(is_due, complete), "history": history.at(number)}
-            allowed = rules.allowed(protocol, history.offer(actor, number), history.agreed(number), me.popped)
+            allowed = history.allowed(history.agreed(number), me.popped, number, history.offer(actor, number))
             after = replace(
                 me,
                 consumed=reading.choose(is_due, number, me.consumed),
                 allowed=reading.choose(is_due, allowed, 0),
             )
         case Phase.POP:
-            own = history.offer(actor, me.consumed + 1)
-            amount = rules.taken(protocol, me.allowed, own, me.popped)
+            number = me.consumed + 1
+            amount = rules.taken(protocol, me.allowed, history.offer(actor, number), me.popped - history.base(number))
             if protocol.reads == "before-wait":
                 amount = reading.choose(is_due, amount, 0)
             after = replace(me, popped=me.popped + amount, allowed=0)
         case Phase.COUNT:
             guard["counted-history"] = history.had(actor, me.issued + 1) == me.finished
-            after = replace(me, counted=rules.offer(protocol, me.finished, me.popped))
+            after = replace(me, counted=history.offered(me.finished, me.popped, me.issued + 1))
         case Phase.ISSUE:
             issues = rules.issues(reading, protocol, (me.counted,))
             number = me.issued + 1
             guard["offered-history"] = reading.implies(issues, history.offer(actor, number) == me.counted)
-            after = replace(me, issued=reading.choose(issues, number, me.issued), steps=me.steps + 1)
+            after = replace(me, issued=reading.choose(issues, number, me.issued), steps=me.steps + 1, passed=0)
     return guard, replace(after, phase=(index + 1) % len(protocol.phases))
 
 

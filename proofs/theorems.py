@@ -5,6 +5,8 @@ from __future__ import annotations
 from rankproof.proofs.any_depth import ANY_DEPTH
 from rankproof.proofs.closed_loop import CLOSED_LOOP
 from rankproof.proofs.commute import COMMUTE
+from rankproof.proofs.epochs import EPOCHS, FALSE_OF_EPOCHS
+from rankproof.proofs.failure import FAILURE, FALSE_OF_FAILURE
 from rankproof.proofs.groups import FALSE_OF_GROUPS, GROUPS
 from rankproof.proofs.guards import FALSE_OF_GUARDS, GUARDS
 from rankproof.proofs.interleaved import INTERLEAVED
@@ -16,16 +18,24 @@ OBLIGATIONS: tuple[Obligation, ...] = (
     *LOCKSTEP,
     *INTERLEAVED,
     *ANY_DEPTH,
+    *EPOCHS,
     *GUARDS,
     *LIFECYCLE,
+    *FAILURE,
     *CLOSED_LOOP,
     *GROUPS,
     *COMMUTE,
 )
 """Every obligation; each holds for every number of ranks."""
 
-OF_THE_PROTOCOL: tuple[Obligation, ...] = (*LOCKSTEP, *INTERLEAVED, *LIFECYCLE)
+OF_THE_PROTOCOL: tuple[Obligation, ...] = (*LOCKSTEP, *INTERLEAVED, *EPOCHS, *LIFECYCLE, *FAILURE, *GROUPS)
 """Those that read the choices of the protocol as they are; the others repeat them, or speak of something beside it."""
 
-FALSE_CLAIMS: tuple[Obligation, ...] = (*FALSE_OF_GUARDS, *FALSE_OF_LIFECYCLE, *FALSE_OF_GROUPS)
+FALSE_CLAIMS: tuple[Obligation, ...] = (
+    *FALSE_OF_GUARDS,
+    *FALSE_OF_EPOCHS,
+    *FALSE_OF_LIFECYCLE,
+    *FALSE_OF_FAILURE,
+    *FALSE_OF_GROUPS,
+)
 """Claims that someone may well make; each has a counterexample, of any number of ranks."""

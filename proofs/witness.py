@@ -10,7 +10,7 @@ import z3
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.proofs.obligation import Obligation
 from rankproof.proofs.question import Question, questions
-from rankproof.proofs.solvers import checked
+from rankproof.proofs.solvers import checked, z3_solver
 
 
 def witness(
@@ -29,15 +29,19 @@ def counterexample(
 
 def _state(question: Question) -> tuple[str, ...] | None:
     context = z3.Context()
-    solver = z3.SimpleSolver(ctx=context)
-    solver.from_string(question.text())
+    text = question.text()
+    solver = z3_solver(text, context)
+    solver.from_string(text)
     if checked(solver) != z3.sat:
         return None
     model = solver.model()
     ranks = [rank for sort in model.sorts() for rank in model.get_universe(sort)]
+    declared = {line.split()[1] for line in question.declarations}
     lines = []
     for declaration in model.decls():
         name = declaration.name()
+        if name not in declared:  # a part that the text names to write it once
+            continue
         if declaration.arity() == 0 and declaration.range() not in model.sorts():
             if not name.startswith("every_"):
                 lines.append(f"{name} = {_shown(model[declaration])}")

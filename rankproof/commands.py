@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+import rankproof
 from rankproof.model.errors import BadInput
 from rankproof.model.verdict import Verdict
+from rankproof.options import (
+    CheckOption,
+    CiFormOption,
+    ExportOption,
+    FormOption,
+    OutOption,
+    PlainForm,
+    ReplayForm,
+    SourceOption,
+    folder,
+)
 from rankproof.output import Form, Output
+from rankproof.profiles import budget
+from rankproof.subjects import subject_of, working_directory
 
 Task: TypeAlias = Callable[[], Verdict]
 """What a verb does once its options are read. It runs outside typer, which has exit codes of its own for errors."""
-
-UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""Typer's errors about options and arguments; typer gives no public name to their common class."""
 
 app = typer.Typer(
     add_completion=False,
@@ -28,23 +38,27 @@ app = typer.Typer(
 )
 
 
-class ReplayForm(StrEnum):
-    """How a schedule is shown."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    SVG = "svg"
-    JSON = "json"
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rankproof {rankproof.__version__}")
+        raise typer.Exit
 
 
-FormOption = Annotated[Form, typer.Option("--format", help="Lines for a person, or one JSON document.")]
+@app.callback()
+def common(
+    version: Annotated[  # what it does is in its callback
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """What every verb has."""
 
 
 @app.command()
-def verify(form: FormOption = Form.TEXT) -> Task:
-    """Do all of it: prove, refute, explore, and run real processes."""
+def verify(form: CiFormOption = Form.TEXT) -> Task:
+    """Do all of it: prove, refute, see small worlds whole, and run real processes."""
 
     def task() -> Verdict:
+        working_directory()
         from rankproof import verifying
         from rankproof.progress import shown
 
@@ -58,14 +72,12 @@ def verify(form: FormOption = Form.TEXT) -> Task:
 @app.command()
 def prove(
     cross_check: Annotated[bool, typer.Option("--cross-check", help="Put each text to cvc5 as well as to z3.")] = False,
-    export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write each obligation into this folder, as SMT-LIB.")
-    ] = None,
+    export: ExportOption = None,
     seeds: Annotated[
         int, typer.Option(metavar="K", min=0, help="Ask again by K seeds and orders, with a control.")
     ] = 0,
     witness: Annotated[bool, typer.Option("--witness", help="Show a state that has the hypotheses of each.")] = False,
-    form: FormOption = Form.TEXT,
+    form: FormOption = PlainForm.TEXT,
 ) -> Task:
     """Prove the pipelined protocol for every number of ranks."""
 
@@ -73,7 +85,7 @@ def prove(
         from rankproof import proving
         from rankproof.progress import shown
 
-        output = Output(form)
+        output = Output(Form(form))
         with shown(output) as progress:
             return proving.report(
                 output, progress, cross_check=cross_check, folder=export, seeds=seeds, witnesses=witness
@@ -88,37 +100,51 @@ def refute(
         list[str] | None, typer.Argument(metavar="[FAULT]...", help="Names of faults; all without one.")
     ] = None,
     matrix: Annotated[bool, typer.Option("--matrix", help="Each fault against every property, as a table.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write each shortest schedule into this folder.")] = None,
-    form: FormOption = Form.TEXT,
+    real: Annotated[bool, typer.Option("--real", help="Each fault on real processes, as a table (minutes).")] = False,
+    seeds: Annotated[int, typer.Option(metavar="K", min=1, help="With --real: searches for each fault.")] = 5,
+    out: OutOption = None,
+    form: FormOption = PlainForm.TEXT,
 ) -> Task:
     """Show that each known wrong variant is caught, by a shortest schedule that breaks a property."""
     if matrix and out:
         raise BadInput("--matrix writes no schedules; leave out --out, or --matrix")
+    if matrix and real:
+        raise BadInput("--matrix and --real are two tables; give one of them")
+
+    def on_processes() -> Verdict:
+        from rankproof import refuting, refuting_real
+        from rankproof.progress import shown
+
+        output = Output(Form(form))
+        named = refuting.faults_named(faults or ())
+        with shown(output) as progress:
+            return refuting_real.report(output, progress, named, out, seeds=seeds)
 
     def task() -> Verdict:
         from rankproof import refuting
         from rankproof.matrix import report as table
         from rankproof.progress import shown
 
-        output = Output(form)
+        output = Output(Form(form))
         named = refuting.faults_named(faults or ())
         with shown(output) as progress:
             return table(output, progress, named) if matrix else refuting.report(output, progress, named, out)
 
-    return task
+    return on_processes if real else task
 
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to explain.", show_default=False)],
-    form: FormOption = Form.TEXT,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What to explain; all names without.")] = None,
+    form: FormOption = PlainForm.TEXT,
 ) -> Task:
     """Say what a property, fault, assumption or obligation is, why it holds, or what breaks it."""
 
     def task() -> Verdict:
-        from rankproof import explaining
+        from rankproof import catalogue, explaining
 
-        return explaining.report(Output(form), name)
+        output = Output(Form(form))
+        return catalogue.report(output) if name is None else explaining.report(output, name)
 
     return task
 
@@ -129,32 +155,49 @@ def fuzz(
         str | None, typer.Option(metavar="MODULE:FACTORY", help="What to hold against the model; else the reference.")
     ] = None,
     lag: Annotated[int, typer.Option(min=0, help="Steps between a count and its pop: 0 blocking, 1 pipelined.")] = 1,
-    ranks: Annotated[int, typer.Option(min=2, help="Real processes.")] = 2,
-    examples: Annotated[int, typer.Option(min=1, help="Random schedules to run.")] = 100,
+    profile: Annotated[
+        str | None, typer.Option(metavar="dev|ci|nightly", help="How much to run, where nothing else says so.")
+    ] = None,
+    ranks: Annotated[int | None, typer.Option(min=2, help="Real processes.")] = None,
+    examples: Annotated[int | None, typer.Option(min=1, help="Stop after so many random schedules.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so many seconds.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same schedules.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the schedule that differs into this folder.")] = None,
-    form: FormOption = Form.TEXT,
+    out: OutOption = None,
+    source: SourceOption = None,
+    check: CheckOption = None,
+    form: CiFormOption = Form.TEXT,
 ) -> Task:
     """Drive an implementation on real processes, and hold each reply against the model."""
+    if check:
+        given: dict[str, object] = {
+            "--subject": subject,
+            "--profile": profile,
+            "--ranks": ranks,
+            "--examples": examples,
+        }
+        given |= {"--seconds": seconds, "--source": source}
+        if others := [option for option, value in given.items() if value is not None]:
+            raise BadInput(f"--check judges records and runs nothing; leave out {' and '.join(others)}")
+
+    def judge() -> Verdict:
+        from rankproof import checking
+
+        assert check
+        return checking.report(Output(form), check, out)
+
+    limit = budget(profile, examples=examples, seconds=seconds, ranks=ranks)
 
     def task() -> Verdict:
+        working_directory()
         from rankproof import fuzzing
         from rankproof.progress import shown
 
         output = Output(form)
+        plan = fuzzing.Plan(subject_of(lag, subject), lag, limit, seed, source)
         with shown(output) as progress:
-            return fuzzing.report(
-                output,
-                progress,
-                subject=subject,
-                lag=lag,
-                ranks=ranks,
-                examples=examples,
-                seed=seed,
-                folder=out,
-            )
+            return fuzzing.report(output, progress, plan, out)
 
-    return task
+    return judge if check else task
 
 
 @app.command()
@@ -166,6 +209,7 @@ def replay(
     subject: Annotated[
         str | None, typer.Option(metavar="MODULE:FACTORY", help="What --real runs; else the reference.")
     ] = None,
+    source: SourceOption = None,
     form: Annotated[
         ReplayForm, typer.Option("--format", help="Steps and a picture, the picture alone, or one JSON document.")
     ] = ReplayForm.TEXT,
@@ -174,8 +218,9 @@ def replay(
     is_picture = form in (ReplayForm.MERMAID, ReplayForm.SVG)
     if real and is_picture:
         raise BadInput(f"--real writes text or json, not {form}")
-    if subject and not real:
-        raise BadInput("--subject is what runs on real processes; give --real as well")
+    for option, given in (("--subject", subject), ("--source", source)):
+        if given and not real:
+            raise BadInput(f"{option} is for what runs on real processes; give --real as well")
 
     def on_the_model() -> Verdict:
         from rankproof import replaying
@@ -186,34 +231,57 @@ def replay(
         return replaying.report(Output(Form.TEXT if is_picture else Form(form)), file, language)
 
     def on_processes() -> Verdict:
+        working_directory()
         from rankproof import rerunning
         from rankproof.progress import shown
 
         output = Output(Form(form))
         with shown(output) as progress:
-            return rerunning.report(output, progress, file, subject)
+            return rerunning.report(output, progress, file, subject, source)
 
     return on_processes if real else on_the_model
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Does what the arguments say and gives the exit code of the verdict, or 0 for help.
+@app.command()
+def bench(
+    items: Annotated[
+        list[str] | None, typer.Argument(metavar="[ITEM]...", help="Names of items; all without one.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A first picture in under two minutes.")] = False,
+    repeat: Annotated[int, typer.Option(metavar="K", min=1, help="Measure each case K times as long.")] = 1,
+    ranks: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="Rank processes, in place of those of each item; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the work, of random schedules, of simulated times.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", parser=folder, help="Where results, page and plots are written.")
+    ] = Path("rankproof-bench"),
+    render: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measure nothing: page and plots of this results file.")
+    ] = None,
+    form: FormOption = PlainForm.TEXT,
+) -> Task:
+    """Measure what pipelining saves, what it costs to check, and how both grow."""
+    if render and (items or quick or ranks):
+        raise BadInput("--render measures nothing; leave out the items, --quick and --ranks")
 
-    Raises BadInput, also for arguments that cannot be used, OutputClosed and KeyboardInterrupt.
-    """
-    command = typer.main.get_command(app)
-    try:
-        outcome: Task | int = command.main(args=list(arguments), prog_name="rankproof", standalone_mode=False)
-    except UsageError as error:
-        raise BadInput(_usage(error)) from error
-    except typer.Abort as error:
-        raise KeyboardInterrupt from error
-    if isinstance(outcome, int):
-        return outcome
-    return outcome().exit_code
+    def task() -> Verdict:
+        from rankproof import benching
+        from rankproof.progress import shown
 
+        output = Output(Form(form))
+        if render:
+            return benching.render(output, render, out)
+        with shown(output) as progress:
+            return benching.report(
+                output,
+                progress,
+                items=items or (),
+                quick=quick,
+                repeat=repeat,
+                ranks=ranks or (),
+                seed=seed,
+                folder=out,
+            )
 
-def _usage(error: Exception) -> str:
-    """Typer's words about an option or an argument, in one line, with where to read more."""
-    words = " ".join(getattr(error, "format_message", error.__str__)().split()).replace("Value error, ", "")
-    return f"{words[:1].lower()}{words[1:].rstrip('.')} (see rankproof --help)"
+    return task

@@ -87,10 +87,10 @@ class _Drawing:
         yield line
 
     def agreement(self, ranks: range, words: str) -> str:
-        """A line from the first to the last of the ranks that agree."""
+        """A line from the first to the last of the ranks that agree; words that reach further have no end to it."""
         span = self.column * (len(ranks) - 1)
-        inside = f"═ {words}" if len(words) + 3 > span else f"═ {words} ".ljust(span - 1, "═")
-        return " " * (self.label + self.column * ranks[0]) + "╞" + inside + ("╡" if span else "")
+        inside = f"═ {words}" if len(words) + 3 > span else f"═ {words} ".ljust(span - 1, "═") + "╡"
+        return " " * (self.label + self.column * ranks[0]) + "╞" + inside
 
     def remark(self, text: str) -> list[str]:
         indent = " " * self.label

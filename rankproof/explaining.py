@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rankproof.catalogue import known
 from rankproof.diagram import diagram
 from rankproof.diagram_text import draw
 from rankproof.doubting import refuted, tried
 from rankproof.model.assumptions import ASSUMPTIONS, Assumption
-from rankproof.model.errors import unknown_name
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, Fault
 from rankproof.model.properties import PROPERTIES, Property
@@ -88,17 +88,15 @@ def report(output: Output, name: str) -> Verdict:
 
 
 def explanation(name: str) -> Explanation:
-    """What there is to say of the thing of that name. Raises BadInput for an unknown one, with the nearest name."""
+    """What there is to say of the thing of that name, in any case of letters. Raises BadInput for an unknown one."""
+    name = known(name)
     if name in PROPERTIES:
         return _property(PROPERTIES[name])
     if name in FAULTS:
         return _fault(FAULTS[name])
     if name in ASSUMPTIONS:
         return _assumption(ASSUMPTIONS[name])
-    claims = {each.name: each for each in (*OBLIGATIONS, *FALSE_CLAIMS)}
-    if name in claims:
-        return _obligation(claims[name])
-    raise unknown_name("property, fault, assumption or obligation", name, [*PROPERTIES, *FAULTS, *ASSUMPTIONS, *claims])
+    return _obligation(next(each for each in (*OBLIGATIONS, *FALSE_CLAIMS) if each.name == name))
 
 
 def _property(prop: Property) -> Explanation:

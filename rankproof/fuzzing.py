@@ -3,135 +3,200 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rankproof import files
-from rankproof.conformance.fuzz import Fuzzing, fuzz
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.fuzz import TRANSPORTS, Fuzzing, Place, fuzz
 from rankproof.conformance.launcher import Launcher
-from rankproof.diagram import Stop, diagram
+from rankproof.diagram import Diagram
 from rankproof.diagram_text import draw
-from rankproof.model.errors import BadInput
-from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
-from rankproof.model.schedule import dump, run
+from rankproof.findings import SAID, differences, file_in, keep, picture_of
+from rankproof.model.properties import PROPERTIES
+from rankproof.model.schedule import dump
 from rankproof.model.verdict import Verdict
-from rankproof.output import Output
+from rankproof.output import Output, counted
+from rankproof.places import place_of
+from rankproof.profiles import Budget
 from rankproof.progress import Progress
+from rankproof.publishing import publish
+from rankproof.results import Result
+from rankproof.subjects import loadable
 
-REFERENCE = {
-    0: "rankproof.conformance.reference:blocking",
-    1: "rankproof.conformance.reference:pipelined",
-    2: "rankproof.conformance.reference:depth_2",
-    4: "rankproof.conformance.reference:depth_4",
+MOST_EXAMPLES = 1_000_000
+"""Schedules of a run that only its seconds limit."""
+
+LAST_WORDS = 8
+"""Lines that are shown of what a rank wrote at last."""
+
+
+_ON_PROCESSES = {
+    True: "on real processes it goes wrong as well",
+    False: (
+        "on real processes it did not show: either real ranks seldom lose this race, or the subject keeps state that "
+        "ranks of one process share, and Capabilities(in_memory=False) is for it"
+    ),
 }
-"""The reference implementation as a subject, by its lag."""
 
 
-def report(
-    output: Output,
-    progress: Progress,
-    *,
-    subject: str | None,
-    lag: int,
-    ranks: int,
-    examples: int,
-    seed: int,
-    folder: Path | None,
-) -> Verdict:
-    """Holds a subject, the reference implementation where none is given, against the model of this lag.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is asked for.
+
+    subject  "package.module:factory"
+    lag      steps between a count and its pop
+    seed     the same seed gives the same schedules
+    source   the folder of the engine that the subject drives, or None
+    """
+
+    subject: str
+    lag: int
+    budget: Budget
+    seed: int = 0
+    source: Path | None = None
+
+    @property
+    def again(self) -> str:
+        """The command line that does the same."""
+        limits = {"--examples": self.budget.examples, "--seconds": self.budget.seconds}
+        words = ["rankproof", "fuzz", "--subject", self.subject, "--lag", str(self.lag)]
+        words += ["--ranks", str(self.budget.ranks)]
+        words += [word for name, value in limits.items() if value is not None for word in (name, f"{value:g}")]
+        return shlex.join([*words, "--seed", str(self.seed), *self._source])
+
+    def replay(self, file: Path) -> str:
+        """The command line that runs one schedule."""
+        return shlex.join(["rankproof", "replay", str(file), "--real", "--subject", self.subject, *self._source])
+
+    @property
+    def _source(self) -> list[str]:
+        return [] if self.source is None else ["--source", str(self.source)]
+
+
+def report(output: Output, progress: Progress, plan: Plan, folder: Path | None = None) -> Verdict:
+    """Holds a subject against the model of its lag; a schedule that differs is written into `folder`, and told about.
 
     The JSON document has `subject`, `ranks`, `lag`, `seed`, `examples`, `commands`, `steps`, `popped`, `seconds`,
-    `taken` (how often each action of the model was), `failure` (empty where nothing went wrong), `program` (that shows
-    it again), `schedule` (the smallest that went wrong, or null) and `file` (or null). Raises BadInput for what cannot
-    be run.
+    `taken` (how often each action of the model was), `failure` (empty where nothing went wrong), `breaks` (the
+    property, or empty), `differences` (each with `field`, `model` and `subject`), `found_in` ("memory", "processes" or
+    empty), `reproduced` (on processes: true, false or null), `on_processes`, `last_words`, `program` (that shows it
+    again), `schedule` (the smallest that went wrong, or null), `again` (the command line that shows it, or empty) and
+    `file` (or null). Raises BadInput for what cannot be run.
     """
-    named = subject_of(lag, subject)
     if folder:
         files.folder_for_writing(folder)
-    found = run_fuzz(progress, named, lag=lag, ranks=ranks, examples=examples, seed=seed)
-    output.say((f"{named} on {ranks} real processes, lag {lag}, seed {seed}", "title"))
+    with loadable(plan.source):
+        found = run_fuzz(progress, plan)
+        file = file_in(folder, found.schedule)
+        result = result_of(found, plan, file)
+    output.say((f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}, seed {plan.seed}", "title"))
     show(output, found)
     if found.failure:
-        again = f"rankproof fuzz --subject {named} --lag {lag} --ranks {ranks} --examples {examples} --seed {seed}"
-        output.say(f"  again: {again}")
-    path = _write(found, folder) if folder else None
-    if path:
-        output.say(f"  written to {path}")
+        output.say(f"  again: {result.again}")
+    if file and found.schedule:
+        keep(output, file, found.schedule, result)
     output.say()
     output.say((found.verdict, found.verdict), f": {summary(found)}")
-    output.document("fuzz", found.verdict, {"lag": lag, "seed": seed} | document(found) | {"file": path and str(path)})
+    content = {"lag": found.capabilities.lag, "seed": plan.seed} | document(found) | {"again": result.again}
+    output.document("fuzz", found.verdict, content | {"file": file and str(file)})
+    publish(output, "fuzz", [result])
     return found.verdict
 
 
 def run_fuzz(
-    progress: Progress,
-    subject: str,
-    *,
-    lag: int,
-    ranks: int,
-    examples: int,
-    seed: int,
-    launcher: Launcher | None = None,
+    progress: Progress, plan: Plan, launcher: Launcher | None = None, transports: Sequence[Place] = TRANSPORTS
 ) -> Fuzzing:
-    """The subject on real processes, with the progress shown; a `launcher` saves the time to start one."""
-    stage = f"fuzz {subject.rpartition(':')[2]} on {ranks} processes"
+    """The subject held against the model, with the progress shown; a `launcher` saves the time to start one."""
+    limit, ranks = plan.budget, plan.budget.ranks
+    stage = f"fuzz {plan.subject.rpartition(':')[2]} on {ranks} ranks"
     progress(stage, "starting them")
 
-    def told(done: int) -> None:
-        progress(
-            stage, f"{done} of {examples} schedules" if done <= examples else f"{done} schedules, making it smaller"
-        )
+    def told(done: int, place: str) -> None:
+        progress(stage, f"{counted(done, 'schedule')} {'in memory' if place == 'memory' else 'on processes'}")
 
     return fuzz(
-        subject,
-        protocol_of(lag),
+        plan.subject,
+        fallback=Capabilities(lag=plan.lag, cumulative=plan.lag > 1),
         ranks=ranks,
-        examples=examples,
-        seed=seed,
+        examples=MOST_EXAMPLES if limit.examples is None else limit.examples,
+        seconds=limit.seconds,
+        seed=plan.seed,
+        transports=transports,
         launcher=launcher,
         progress=told,
     )
 
 
-def subject_of(lag: int, subject: str | None) -> str:
-    """The subject that is meant: the reference implementation where none is named. Raises BadInput for another lag."""
-    named = REFERENCE.get(lag) if subject is None else subject
-    if named is None:
-        known = ", ".join(map(str, REFERENCE))
-        raise BadInput(f"the reference implementation has lag {known}, not {lag}; give another by --subject")
-    return named
-
-
-def protocol_of(lag: int) -> Protocol:
-    """The right protocol of a lag."""
-    return {0: BLOCKING, 1: PIPELINED}.get(lag) or depth(lag)
+def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
+    """The run as CI systems are told of it; `file` is where its schedule is written."""
+    return Result(
+        group="fuzz",
+        name=f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}",
+        verdict=found.verdict,
+        says=found.failure.partition("\n")[0] or summary(found),
+        seconds=found.seconds,
+        breaks=found.breaks,
+        details=(*_seen(found), *_last_words(found)),
+        again=(plan.replay(file) if file else plan.again) if found.failure else "",
+        file=file,
+        place=place_of(plan.subject),
+        picture=_picture(found),
+        program=found.program,
+    )
 
 
 def show(output: Output, found: Fuzzing) -> None:
-    """What ran, and where something differed, what it was and the schedule that leads there."""
+    """What differed, if anything did: the property, the difference, and the schedule that leads there; and what ran."""
+    if found.breaks:
+        output.paragraph(f"breaks {found.breaks}: {PROPERTIES[found.breaks].says}", indent=2, hang=4)
+    if found.failure:
+        output.say((f"  {found.failure.partition(chr(10))[0]}", found.verdict))
+        for line in _seen(found):
+            output.paragraph(line, indent=4, hang=2)
+        for line in _last_words(found):
+            output.say((f"    {line}", "quiet"))
+    if picture := _picture(found):
+        output.say()
+        output.paragraph(f"What the model did until then; {picture.legend}", indent=2)
+        draw(output, picture, indent=2)
+        output.say()
     taken = ", ".join(f"{name} {count:,}" for name, count in sorted(found.taken.items()))
     output.paragraph(f"actions taken: {taken or 'none'}", indent=2, hang=2)
-    if found.failure:
-        output.say()
-        for line in [*found.failure.splitlines(), "", *found.program.splitlines()]:
-            output.say(f"  {line}".rstrip())
-    if found.schedule:
-        output.say()
-        picture = diagram(found.schedule, run(found.schedule))
-        ending = Stop(" ".join(line.strip() for line in found.failure.splitlines()[:2]))
-        draw(output, replace(picture, rows=(*picture.rows, ending)), indent=2)
+    if found.verdict is Verdict.UNDETERMINED and not found.failure:
+        output.paragraph("nothing ran on real processes before the time was over; give more seconds", indent=2)
+    if found.note and found.found_in != "memory" and found.note not in found.failure:
+        output.paragraph(f"memory gave no answer: {found.note}", indent=2, hang=2)
+
+
+def _picture(found: Fuzzing) -> Diagram | None:
+    return picture_of(found.schedule, found.failure, found.breaks, differences(found.differences))
+
+
+def _seen(found: Fuzzing) -> list[str]:
+    """What was seen besides the first line of the failure, line by line."""
+    lines = differences(found.differences) or [line.strip() for line in found.failure.splitlines()[1:]]
+    if [each.field for each in found.differences] == ["in_flight"]:
+        lines.append(f"(only the rounds in flight differ: is lag {found.capabilities.lag} what the subject does?)")
+    if found.found_in == "memory" and found.reproduced is not None:
+        lines.append(f"found with all ranks in one process; {_ON_PROCESSES[found.reproduced]}")
+    return lines
+
+
+def _last_words(found: Fuzzing) -> list[str]:
+    """The end of what the rank wrote, which names the place in the subject's code."""
+    return [line for line in found.last_words.splitlines()[-LAST_WORDS:] if line.strip(" ^~")]
 
 
 def summary(found: Fuzzing) -> str:
     """How much ran on how many processes, and what came of it."""
-    ran = f"{found.examples:,} schedules, {found.steps:,} steps, {found.popped:,} pops on {found.ranks} processes"
-    said = {
-        Verdict.HOLDS: "every reply was the model's",
-        Verdict.VIOLATED: "it went wrong as shown",
-        Verdict.UNDETERMINED: "that is no answer",
-    }
-    return f"{ran} in {found.seconds:.0f} s; {said[found.verdict]}"
+    places = [("in memory", found.memory), (f"on {found.ranks} processes", found.processes)]
+    ran = " and ".join(f"{counted(each.examples, 'schedule')} {where}" for where, each in places if each)
+    counts = f"{counted(found.steps, 'step')}, {counted(found.popped, 'pop')}"
+    return f"{ran or 'nothing'}, {counts} in {found.seconds:.0f} s; {SAID[found.verdict]}"
 
 
 def document(found: Fuzzing) -> dict[str, Any]:
@@ -147,14 +212,12 @@ def document(found: Fuzzing) -> dict[str, Any]:
         "seconds": found.seconds,
         "taken": found.taken,
         "failure": found.failure,
+        "breaks": found.breaks,
+        "differences": [asdict(each) for each in found.differences],
+        "found_in": found.found_in,
+        "reproduced": found.reproduced,
+        "on_processes": found.on_processes,
+        "last_words": found.last_words,
         "program": found.program,
         "schedule": json.loads(dump(found.schedule)) if found.schedule else None,
     }
-
-
-def _write(found: Fuzzing, folder: Path) -> Path | None:
-    if found.schedule is None:
-        return None
-    path = folder / "fuzz.json"
-    files.write(path, dump(found.schedule))
-    return path

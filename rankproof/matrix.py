@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankproof import parallel
-from rankproof.model.explorer import Exploration, explore
+from rankproof.model.explorer import Exploration, explore, explore_each
 from rankproof.model.faults import Fault, fault_named
 from rankproof.model.properties import PROPERTIES, Property
 from rankproof.model.schedule import Schedule, run
@@ -20,8 +20,11 @@ from rankproof.progress import Progress
 from rankproof.proofs.bounded import BROKEN, search, supports
 from rankproof.proofs.refute import concrete
 
-LIMIT = 30_000
-"""States after which a search gives up: one fault lets rounds pile up without end, and the others have far fewer."""
+LIMIT = 20_000
+"""States after which a search gives up: one fault lets rounds pile up without end, and most others have far fewer."""
+
+PATIENCE = 10
+"""How many times as many states may be seen for a property that the catalogue says falls."""
 
 DRAINS = "drains-to-empty"
 
@@ -106,15 +109,15 @@ def report(output: Output, progress: Progress, faults: Sequence[Fault]) -> Verdi
 def row_of(name: str) -> Row:
     """The row of the fault of that name."""
     fault = fault_named(name)
-    cells = {cell.name: cell for cell in cells_of(fault.model)}
+    cells = {cell.name: cell for cell in cells_of(fault.model, fault.breaks)}
     return Row(fault, tuple(cells[each] for each in PROPERTIES))
 
 
-def cells_of(model: Model, limit: int = LIMIT) -> Iterator[Cell]:
+def cells_of(model: Model, claimed: Sequence[str] = (), limit: int = LIMIT) -> Iterator[Cell]:
     """Each property in a model: seen whole by the explorer, and searched by the solver where it falls.
 
-    Those that look at one rank or at pairs are cheap, so they share a search; the first that falls leaves it, and the
-    rest are looked at again. Each of the others has a search of its own.
+    All properties share one search of the explorer, which goes on for the others where one has fallen. It gives up
+    after `limit` states; for each that is `claimed` to fall there is then one more search, which gives up later.
     """
     concerned = [each for each in PROPERTIES.values() if each.concerns(model)]
     yield from (
@@ -122,26 +125,17 @@ def cells_of(model: Model, limit: int = LIMIT) -> Iterator[Cell]:
         for each in PROPERTIES.values()
         if each not in concerned
     )
-    yield from _searched_together(model, [each for each in concerned if each.looks_at != "group"], limit)
-    for each in concerned:
-        if each.looks_at == "group":
-            yield from _searched_together(model, [each], limit)
-
-
-def _searched_together(model: Model, properties: Sequence[Property], limit: int) -> Iterator[Cell]:
-    left = {each.name: each for each in properties}
-    while left:
-        explored = explore(model, [_only_at_rest(each) for each in left.values()], limit=limit)
-        if explored.broken is None:
-            is_whole = explored.verdict is Verdict.HOLDS
-            note = "" if is_whole else f"the explorer gave up after {explored.states:,} states"
-            yield from (Cell(name, explored.verdict, note=note) for name in left)
-            return
-        name = explored.broken.property
-        fallen = left.pop(name)
-        if name == DRAINS:
-            explored = explore(model, [fallen], limit=limit)
-        yield _fallen(model, name, explored)
+    explored = explore_each(model, [_only_when_settled(each) for each in concerned], limit=limit)
+    for prop in concerned:
+        found = explored[prop.name]
+        falls = found.broken is not None
+        if (falls and prop.name == DRAINS) or (found.verdict is Verdict.UNDETERMINED and prop.name in claimed):
+            found = explore(model, [prop], limit=limit * PATIENCE)
+        if falls or found.broken is not None:
+            yield _fallen(model, prop.name, found)
+        else:
+            gave_up = f"the explorer gave up after {found.states:,} states"
+            yield Cell(prop.name, found.verdict, note="" if found.verdict is Verdict.HOLDS else gave_up)
 
 
 def _fallen(model: Model, name: str, explored: Exploration) -> Cell:
@@ -174,22 +168,26 @@ def _breaks(schedule: Schedule) -> bool:
     return replayed.stopped is None and fell == [len(schedule.actions) - 1]
 
 
-def _only_at_rest(prop: Property) -> Property:
-    """The property `drains-to-empty` looked at between steps alone; any other as it is.
+def _only_when_settled(prop: Property) -> Property:
+    """The property `drains-to-empty` looked at where the engine has nothing left to do; any other as it is.
 
     It falls in a model if and only if the whole property does. The whole property first plays on from each state, by
-    actions that the explorer takes too, until all ranks are at the end of the same step; so that state is seen anyway.
-    It only falls later, so its length is not the shortest.
+    actions that the explorer takes too, until all ranks are at the end of the same step and all that can finish has;
+    so that state is seen anyway. It only falls later, so its length is not the shortest.
     """
     if prop.name != DRAINS:
         return prop
 
-    def is_at_rest(state: State) -> bool:
-        return len({rank.steps for rank in state.ranks}) == 1 and not any(rank.phase for rank in state.ranks)
+    def is_settled(state: State) -> bool:
+        return len({rank.steps for rank in state.ranks}) == 1 and not any(
+            rank.phase or rank.error or not lane.finished | lane.stalled >= set(lane.waiting)
+            for rank in state.ranks
+            for lane in rank.lanes
+        )
 
     return replace(
         prop,
-        broken=lambda step: prop.broken(step) if is_at_rest(step.after) else None,
+        broken=lambda step: prop.broken(step) if is_settled(step.after) else None,
         touched=lambda before, after: before is not after and not after.phase,
     )
 

@@ -42,10 +42,13 @@ STYLES = {
 
 
 class Form(StrEnum):
-    """What a report looks like."""
+    """What a report looks like: lines for a person, one document, or what a CI system reads."""
 
     TEXT = "text"
     JSON = "json"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITHUB = "github"
 
 
 class OutputClosed(Exception):

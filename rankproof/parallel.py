@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from typing import TypeVar
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,7 +20,13 @@ MOST = 4
 """Processes at most; each holds a solver in memory."""
 
 DEADLINE_S = 600.0
-"""Seconds to wait for one result; the searches themselves give up long before."""
+"""Seconds to wait for any result; the searches themselves give up long before."""
+
+_END_S = 10.0
+
+
+class WorkLost(Exception):
+    """A process that worked on an item ended, or gave no answer in time, so that nothing is known of the item."""
 
 
 def each(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
@@ -26,27 +34,89 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator
 
     The function has to be importable, and so does everything that goes in and out. Whether it ends, is interrupted,
     or is left half way, the processes end with it, and in whatever way this process ends they end too.
-    Raises what the function raises, TimeoutError, and BrokenProcessPool where a process was lost.
+    Raises what the function raises, and WorkLost.
     """
     if len(items) < 2:
         yield from map(function, items)
         return
+    # Pipes alone, and no queue or executor: those have named semaphores, of which a process that is ended by a signal
+    # leaves some behind, to be complained about.
     held, watched = _held_pipe()
-    workers = min(len(items), os.cpu_count() or 1, MOST)
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with, initargs=(watched,))
+    workers = [_start(function, watched) for _ in range(min(len(items), os.cpu_count() or 1, MOST))]
     try:
-        # A process inherits what is blocked. Ctrl-C reaches all of a terminal's processes, and this one answers it.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            futures = [pool.submit(function, item) for item in items]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        for future in futures:
-            yield future.result(DEADLINE_S)
+        yield from _in_order(items, workers)
     finally:
         held.close()
-        pool.shutdown(cancel_futures=True)
+        for worker in workers:
+            worker.process.kill()
+        for worker in workers:
+            worker.process.join(_END_S)
+            worker.connection.close()
         watched.close()
+
+
+@dataclass
+class _Worker:
+    """A process, our end of its pipe, and the place of the item that it works on, if any."""
+
+    process: BaseProcess
+    connection: Connection
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """What an item came to instead of a result."""
+
+    error: Exception
+
+
+@dataclass(frozen=True)
+class _Done(Generic[Result]):
+    result: Result
+
+
+def _in_order(items: Sequence[Item], workers: Sequence[_Worker]) -> Generator[Result, None, None]:
+    left = iter(enumerate(items))
+    done: dict[int, _Done[Result] | _Failed] = {}
+    for place in range(len(items)):
+        while place not in done:
+            for worker in workers:
+                if worker.place is None and (following := next(left, None)):
+                    worker.place, item = following
+                    worker.connection.send(item)
+            _take(workers, done)
+        outcome = done.pop(place)
+        if isinstance(outcome, _Failed):
+            raise outcome.error
+        yield outcome.result
+
+
+def _take(workers: Sequence[_Worker], done: dict[int, _Done[Result] | _Failed]) -> None:
+    """Takes what has come, once something has."""
+    busy = {worker.connection: worker for worker in workers if worker.place is not None}
+    came = wait(list(busy), DEADLINE_S)
+    if not came:
+        raise WorkLost(f"no result came within {DEADLINE_S:.0f} s")
+    for connection in came:
+        assert isinstance(connection, Connection)
+        worker = busy[connection]
+        assert worker.place is not None
+        try:
+            done[worker.place] = connection.recv()
+        except (EOFError, ConnectionResetError) as error:
+            worker.process.join(_END_S)
+            raise WorkLost(f"a process that worked on a part of it ended ({_end(worker.process.exitcode)})") from error
+        worker.place = None
+
+
+def _end(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
 
 
 def _held_pipe() -> tuple[Connection, Connection]:
@@ -55,11 +125,46 @@ def _held_pipe() -> tuple[Connection, Connection]:
     return held, watched
 
 
+def _start(function: Callable[[Item], Result], watched: Connection) -> _Worker:
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_work, args=(function, there, watched), daemon=True)
+    # A process inherits what is blocked. Ctrl-C reaches all of a terminal's processes, and this one answers it.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    there.close()
+    return _Worker(process, here)
+
+
+def _work(function: Callable[[Item], Result], connection: Connection, watched: Connection) -> None:
+    """What runs in a process: one item after another, until nobody is there to send more."""
+    threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        outcome: _Done[Result] | _Failed
+        try:
+            outcome = _Done(function(item))
+        except Exception as error:
+            outcome = _Failed(_sendable(error))
+        connection.send(outcome)
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error itself, or its words where it cannot be sent; some can be written and not read again."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
 def _end_with(watched: Connection) -> None:
     """Ends this process when the one that started it closes its end of the pipe, in the middle of whatever it does."""
-
-    def watch() -> None:
-        watched.poll(None)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    watched.poll(None)
+    os._exit(1)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rankproof import files, parallel
+from rankproof.catalogue import kind_of
 from rankproof.diagram import diagram
 from rankproof.diagram_text import draw
+from rankproof.model.errors import BadInput
 from rankproof.model.faults import FAULTS, Fault, fault_named
 from rankproof.model.schedule import dump, run
 from rankproof.model.verdict import Verdict, combine
@@ -49,6 +51,10 @@ def report(output: Output, progress: Progress, faults: Sequence[Fault], folder: 
 
 def faults_named(names: Sequence[str]) -> list[Fault]:
     """The faults of these names, each once, or all without a name. Raises BadInput for an unknown one."""
+    for name in names:
+        kind = kind_of(name)
+        if kind and kind != "fault":
+            raise BadInput(f"{name!r} is the name of no fault: rankproof explain {name} says what this {kind} is")
     return [fault_named(name) for name in dict.fromkeys(names)] or list(FAULTS.values())
 
 

@@ -10,14 +10,20 @@ from rankproof import exploring, fuzzing, proving, refuting
 from rankproof.conformance.fuzz import Fuzzing
 from rankproof.conformance.launcher import Launcher
 from rankproof.exploring import Seen
+from rankproof.fuzzing import Plan
 from rankproof.model.assumptions import ASSUMPTIONS
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.verdict import Verdict, combine
 from rankproof.output import Output, counted
+from rankproof.profiles import Budget
 from rankproof.progress import Progress
 from rankproof.proofs.prove import Proof
 from rankproof.proofs.refute import Refutation
+from rankproof.publishing import publish
+from rankproof.results import Result
+from rankproof.results_verify import of_faults, of_proofs, of_worlds
+from rankproof.subjects import REFERENCE
 
 NOT_SHOWN = (
     "that an engine keeps these assumptions, or does what the model does: hold yours against it by rankproof fuzz",
@@ -86,7 +92,15 @@ def report(output: Output, progress: Progress) -> Verdict:
             "not_shown": NOT_SHOWN,
         },
     )
+    publish(output, "verify", as_results(results))
     return results.verdict
+
+
+def as_results(results: Results) -> list[Result]:
+    """Each check of every stage."""
+    runs = [fuzzing.result_of(run, plan_of(real)) for run, real in zip(results.runs, REAL, strict=True)]
+    stages = (of_proofs(results.proofs), of_faults(results.refutations), of_worlds(results.worlds), runs)
+    return [result for stage in stages for result in stage]
 
 
 def run_stages(output: Output, progress: Progress) -> Results:
@@ -122,20 +136,17 @@ def _explore(output: Output, progress: Progress) -> Iterator[Seen]:
 
 def _run_real(output: Output, progress: Progress, launcher: Launcher) -> Iterator[Fuzzing]:
     for real in REAL:
-        found = fuzzing.run_fuzz(
-            progress,
-            fuzzing.REFERENCE[real.lag],
-            lag=real.lag,
-            ranks=real.ranks,
-            examples=real.examples,
-            seed=SEED,
-            launcher=launcher,
-        )
+        found = fuzzing.run_fuzz(progress, plan_of(real), launcher)
         counts = f"{found.examples:,} schedules, {found.steps:,} steps"
         output.say(f"  {_who(found):<32} ", (f"{found.verdict:<12} ", found.verdict), (counts, "quiet"))
         if found.verdict is not Verdict.HOLDS:
             fuzzing.show(output, found)
         yield found
+
+
+def plan_of(real: Real) -> Plan:
+    """One run of the reference implementation as a plan for the fuzzer."""
+    return Plan(REFERENCE[real.lag], real.lag, Budget(real.examples, None, real.ranks), SEED)
 
 
 def summarize(output: Output, results: Results) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rankproof.conformance.driver import Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.replay import commands_of, replay
-from rankproof.model.actions import Count, Crash, Enqueue, Finish, Issue, Pop, Wait
+from rankproof.model.actions import Count, Decline, Enqueue, Finish, Issue, Pop, Wait
 from rankproof.model.errors import BadInput
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, fault_named
@@ -71,8 +71,8 @@ def test_ranks_in_several_groups_or_modes_are_not_replayed_on_one_group(fault: s
 
 def test_an_action_that_is_not_done_to_real_ranks_is_named_with_its_place() -> None:
     model = fault_named("no-deadline").model
-    with pytest.raises(BadInput, match=r"actions\[1\]: crash is of the model only"):
-        commands_of(Schedule(model, (Wait(0), Crash(0))))
+    with pytest.raises(BadInput, match=r"actions\[1\]: decline is of the model only"):
+        commands_of(Schedule(model, (Wait(0), Decline(0))))
 
 
 @pytest.mark.processes

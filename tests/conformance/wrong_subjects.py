@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
 
-from rankproof.conformance.reference import ReferenceSubject, on_one_group
-from rankproof.conformance.subject import Observation
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.memory_group import MemoryConfig
+from rankproof.conformance.reference import Opened, ReferenceSubject, as_planned, on_one_group
+from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.acks import LaneKind
-from rankproof.impl.sync import AckSync, PipelinedAckSync
-from rankproof.impl.transport import Transport
+from rankproof.impl.chain import FollowerAckSync
+from rankproof.impl.frame import StepResult
+from rankproof.impl.guards import Agreement
+from rankproof.impl.plan import Topology
+from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
+from rankproof.impl.transport import GlooTransport, Transport
+from rankproof.model.errors import BadInput
 
 
 class Passing:
@@ -89,11 +98,15 @@ class EvictsNothing(ReferenceSubject):
         return self.flush()
 
 
-def _with(wrong: type[OwnCounts | CountedBeforePop]) -> ReferenceSubject:
+def _opened_with(wrong: Callable[[Transport, int], Transport]) -> Opened:
     def opened(transport: Transport, lanes: Mapping[str, LaneKind]) -> AckSync:
         return PipelinedAckSync(wrong(transport, len(lanes)), lanes)
 
-    return ReferenceSubject(on_one_group(opened))
+    return on_one_group(opened)
+
+
+def _with(wrong: Callable[[Transport, int], Transport]) -> ReferenceSubject:
+    return ReferenceSubject(_opened_with(wrong))
 
 
 def pops_its_own_count() -> ReferenceSubject:
@@ -114,3 +127,145 @@ def resets_nothing() -> ReferenceSubject:
 
 def evicts_nothing() -> ReferenceSubject:
     return EvictsNothing(on_one_group(PipelinedAckSync))
+
+
+class ReadsBeforeWait(Passing):
+    """Takes the result of a round out of its tensor as soon as a step begins, and waits for it only then."""
+
+    def __init__(self, inner: Transport, lanes: int) -> None:
+        super().__init__(inner, lanes)
+        assert isinstance(inner, GlooTransport)
+        self.gloo = inner
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        early = tuple(self.gloo._in_flight[0].tensor.tolist())
+        super().agreed(round_number)
+        return early
+
+
+class WhenItPops(ReferenceSubject):
+    """Does something wrong in the first step that pops."""
+
+    def __init__(self, opened: Opened, act: Callable[[], object]) -> None:
+        super().__init__(opened)
+        self.act = act
+
+    def step(self) -> Observation:
+        seen = super().step()
+        if any(seen.popped):
+            self.act()
+        return seen
+
+
+class EvictsLoadAlone(ReferenceSubject):
+    """Cannot flush or reset, and evicts only its second lane."""
+
+    def flush(self) -> Observation:
+        raise NotImplementedError
+
+    def reset(self) -> Observation:
+        raise NotImplementedError
+
+    def evict(self, lane: int) -> Observation:
+        if lane != 1:
+            raise NotImplementedError
+        return super().evict(lane)
+
+
+class WithASizeLane(ReferenceSubject):
+    """Its first lane is counted by the finished prefix, and its second by its length."""
+
+    def setup(self, config: SubjectConfig) -> None:
+        self._lanes = config.lanes
+        first, second = config.lanes
+        self._sync = self._opened(config, {first: "aligned", second: "size"})
+
+    def enqueue(self, lane: int, ack: int) -> None:
+        super().enqueue(lane, ack)
+        if lane == 1:
+            super().finish(lane, ack)
+
+
+class ResetsNothingInMemory(ResetsNothing):
+    """Keeps what waits in a reset, but only where all ranks share a process."""
+
+    def setup(self, config: SubjectConfig) -> None:
+        self.shares = isinstance(config, MemoryConfig)
+        super().setup(config)
+
+    def reset(self) -> Observation:
+        return super().reset() if self.shares else ReferenceSubject.reset(self)
+
+
+class ObjectsLater(ReferenceSubject):
+    """Finds in its first step that its input cannot be used."""
+
+    def step(self) -> Observation:
+        raise BadInput("the engine's source is gone")
+
+
+def reads_before_wait() -> ReferenceSubject:
+    return _with(ReadsBeforeWait)
+
+
+def aborts_when_it_pops() -> ReferenceSubject:
+    return WhenItPops(on_one_group(PipelinedAckSync), os.abort)
+
+
+def sleeps_when_it_pops() -> ReferenceSubject:
+    return WhenItPops(on_one_group(PipelinedAckSync), lambda: time.sleep(3600))
+
+
+def evicts_load_alone() -> ReferenceSubject:
+    return EvictsLoadAlone(on_one_group(PipelinedAckSync))
+
+
+def with_a_size_lane() -> ReferenceSubject:
+    return WithASizeLane(on_one_group(PipelinedAckSync))
+
+
+def pops_its_own_size() -> ReferenceSubject:
+    return WithASizeLane(_opened_with(OwnCounts))
+
+
+def resets_nothing_where_ranks_share_a_process() -> ReferenceSubject:
+    return ResetsNothingInMemory(on_one_group(PipelinedAckSync))
+
+
+def objects_later() -> ReferenceSubject:
+    return ObjectsLater(on_one_group(PipelinedAckSync))
+
+
+def declares_that_it_blocks() -> ReferenceSubject:
+    subject = ReferenceSubject(on_one_group(BlockingAckSync))
+    subject.capabilities = Capabilities(lag=0)
+    return subject
+
+
+def declares_nonsense() -> ReferenceSubject:
+    subject = ReferenceSubject(on_one_group(BlockingAckSync))
+    subject.capabilities = "blocking"  # type: ignore[assignment]
+    return subject
+
+
+def ends_when_made() -> ReferenceSubject:
+    os.abort()
+
+
+class PopsAtOnce(FollowerAckSync):
+    """A later stage of a pipeline that pops what the first stage counted, whatever has finished here."""
+
+    def _pop(self, agreed: Agreement, result: StepResult) -> None:
+        AckSync._pop(self, agreed, result)
+
+
+def follower_pops_at_once() -> ReferenceSubject:
+    opened = as_planned(Topology(tp=2, pp=2))
+
+    def opened_wrongly(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
+        sync = opened(config, lanes)
+        if isinstance(sync, FollowerAckSync):
+            sync.__class__ = PopsAtOnce
+        return sync
+
+    return ReferenceSubject(opened_wrongly)

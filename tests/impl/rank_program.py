@@ -18,7 +18,7 @@ from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
-from rankproof.impl.transport import GlooTransport
+from rankproof.impl.transport import GlooTransport, _Round
 
 KINDS: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
 """The lanes that a rank may open with, all of them where it is not told which."""
@@ -141,6 +141,16 @@ class OffersAnotherLength(Wrong):
         self.inner.offer(round_number, (*vector, 0))
 
 
+class OffersAnotherType(Wrong):
+    """Offers words of 32 bits."""
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        tensor = torch.tensor([0] * len(vector), dtype=torch.int32)
+        work = self.inner._backend.allreduce([tensor], self.inner._options)  # type: ignore[union-attr]
+        self.inner._offered = round_number
+        self.inner._in_flight.append(_Round(round_number, tensor, work))
+
+
 WRONG: dict[str, type[Wrong]] = {
     kind.__name__: kind
     for kind in (
@@ -152,6 +162,7 @@ WRONG: dict[str, type[Wrong]] = {
         Sums,
         RunsAnotherCollective,
         OffersAnotherLength,
+        OffersAnotherType,
     )
 }
 

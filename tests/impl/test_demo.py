@@ -64,7 +64,7 @@ def test_without_torchrun_it_says_how_to_run_it(
         (["--cp", "3"], "tp 1, cp 3, pp 1 takes 3 ranks, and there are 2; see --nproc-per-node"),
         (["--cp", "-1"], "cp is a whole number of 1 or more, not -1"),
         (["--depth", "0"], "a depth is a whole number of 1 or more, not 0"),
-        (["--deadline", "0"], "a deadline is a number of seconds above 0, not 0"),
+        (["--deadline", "0"], "a deadline is 0.001 to 1000000 seconds, not 0.0"),
     ],
 )
 def test_numbers_that_do_not_fit_are_one_line(

@@ -12,6 +12,7 @@ from rankproof.impl.acks import FINISHED, Ack
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
 from rankproof.impl.sync import AckSync
+from tests.impl.conftest import ThrowingEvent
 
 CYCLES = 200
 WARM = 20
@@ -40,7 +41,7 @@ def cycle(pool: ThreadPoolExecutor, broken: bool) -> None:
         for stepping in [pool.submit(rank.step) for rank in ranks]:
             stepping.result()
     if broken:
-        ranks[0].enqueue("write", Ack("b", object()))  # type: ignore[arg-type]
+        ranks[0].enqueue("write", Ack("b", ThrowingEvent(RuntimeError("device lost"))))
     last = [pool.submit(rank.step if broken else rank.close) for rank in ranks]
     failed = [each.exception() is not None for each in last]
     assert failed[0] == broken

@@ -201,6 +201,9 @@ def test_a_follower_with_other_acks_is_found_before_it_pops(open_group: Open) ->
     with pytest.raises(RankDivergence, match="round 1: the ranks differ in digest of lane write"):
         follower.step()
     assert follower.waiting("write") == ("b",)
+    words = "; rank 1 left: round 1: the ranks differ in digest of lane write: lowest "
+    with pytest.raises((PeerLost, StepTimeout), match=words):
+        steps(leader, OUTSTANDING + 1)
 
 
 def test_a_follower_that_did_not_reset_with_the_first_stage_is_found(open_group: Open) -> None:

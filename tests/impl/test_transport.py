@@ -102,23 +102,6 @@ def test_the_default_group_and_a_group_of_one_are_refused() -> None:
         dist.destroy_process_group()
 
 
-@pytest.mark.parametrize(
-    ("rank", "world", "timeout", "words"),
-    [
-        (0, 1, 1.0, "2 ranks or more"),
-        (2, 2, 1.0, "rank 2 is outside the group; ranks are 0 to 1"),
-        (-1, 2, 1.0, "outside the group"),
-        (0, 2, 0.0, "above 0"),
-        (0, 2, -1.0, "above 0"),
-        (0, 2, float("inf"), "above 0"),
-        (0, 2, float("nan"), "above 0"),
-    ],
-)
-def test_a_group_with_impossible_numbers_is_refused(rank: int, world: int, timeout: float, words: str) -> None:
-    with pytest.raises(Misuse, match=words):
-        gloo_group(rank, world, HashStore(), timeout)
-
-
 @pytest.mark.parametrize("kind", ["hash", "file"])
 def test_ranks_that_do_not_come_are_named_at_the_deadline(kind: str, tmp_path: object) -> None:
     store = HashStore() if kind == "hash" else FileStore(f"{tmp_path}/store", 3)

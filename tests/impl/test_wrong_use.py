@@ -80,11 +80,15 @@ def test_another_collective_on_one_rank_is_an_error_on_every_rank_by_the_deadlin
     assert max(answer[3] for answer in failed.values()) < 2.5
 
 
-def test_another_length_on_one_rank_aborts_it_or_fails_it_and_the_others_say_so(start: Start) -> None:
-    failed = wrong(start, "OffersAnotherLength").until_they_fail(0, BAD, 2)
+@pytest.mark.parametrize("kind", ["OffersAnotherLength", "OffersAnotherType"])
+def test_another_length_or_type_on_one_rank_aborts_a_rank_and_the_others_say_so_by_the_deadline(
+    start: Start, kind: str
+) -> None:
+    failed = wrong(start, kind, timeout=1.5).until_they_fail(0, BAD, 2)
     assert len(failed) == 3
     assert {answer[1] for answer in failed.values() if answer != DIED} <= {"StepTimeout", "PeerLost"}
     assert DIED in failed.values()
+    assert max(answer[3] for answer in failed.values() if answer != DIED) < 2.5
 
 
 def test_ranks_that_open_with_other_lanes_are_told_so_before_any_group_is_made(start: Start) -> None:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from rankproof.model.explorer import explore
+from rankproof.model.explorer import explore, explore_each
 from rankproof.model.faults import FAULTS
 from rankproof.model.interleaving import Model
-from rankproof.model.properties import property_named
+from rankproof.model.properties import CHECKED, property_named
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
 from rankproof.model.schedule import Schedule, run
@@ -65,6 +65,7 @@ SHORTEST = {
     "unbounded-issue": 8,
     "follower-pops-at-once": 12,
     "agreement-in-halves": 8,
+    "two-reduces-in-one-round": 18,
 }
 
 
@@ -88,6 +89,32 @@ def test_remaining_counts_over_pop_from_depth_2(lag: int, length: int, pops: int
     assert len(actions) == length
     assert sum(action == actions[-1] for action in actions) == pops
     assert explore(Model(depth(lag), Scenario(acks=1, ahead=1))).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("name", ["use-before-wait", "carry-on-after-throw", "agreement-in-halves"])
+def test_one_search_for_many_properties_comes_to_what_a_search_for_each_comes_to(name: str) -> None:
+    model = FAULTS[name].model
+    together = explore_each(model, CHECKED)
+    assert set(together) == {each.name for each in CHECKED if each.concerns(model)}
+    for each in together:
+        alone = explore(model, [property_named(each)])
+        if alone.broken is None:
+            assert together[each] == alone
+        else:
+            found = together[each].broken
+            assert found is not None
+            assert (found.property, len(found.actions)) == (each, len(alone.broken.actions))
+            fell = run(Schedule(model, found.actions)).violations
+            assert len(found.actions) - 1 in [each.index for each in fell if each.property == found.property]
+
+
+def test_a_search_for_many_properties_ends_where_all_have_fallen_and_is_open_where_it_gives_up() -> None:
+    model = FAULTS["use-before-wait"].model
+    both = explore_each(model, [property_named("one-owner"), property_named("finished-before-pop")])
+    assert {each.depth for each in both.values()} == {5, 7}
+    assert max(each.states for each in both.values()) < explore(model, [property_named("same-pops")]).states
+    cut = explore_each(model, [property_named("one-owner"), property_named("same-pops")], limit=100)
+    assert [each.verdict for each in cut.values()] == [Verdict.VIOLATED, Verdict.UNDETERMINED]
 
 
 def test_a_search_that_reaches_its_limit_is_undetermined() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS
 from rankproof.model.interleaving import Model, successors
 from rankproof.model.memory import Memory
+from rankproof.model.orbits import alike
 from rankproof.model.properties import CHECKED, PROPERTIES, Property, Transition, property_named
 from rankproof.model.protocol import BLOCKING, GUARDED, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
@@ -81,6 +83,22 @@ def test_both_searches_see_the_same_states(protocol: str, scenario: str) -> None
     assert_agree(Model(PROTOCOLS[protocol], SCENARIOS[scenario]), CHECKED, most=300)
 
 
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        Scenario(ranks=4, acks=1, topology="grid", ahead=1),
+        Scenario(ranks=3, acks=1, topology="pipeline", leaders=2, ahead=1),
+        Scenario(acks=1, resets=1, aligned_resets=False, closes=1, ahead=1),
+        Scenario(lanes=("write", "hits"), acks=1, storage=1, attaches=2, aligned_attach=False, ahead=1),
+        Scenario(acks=1, crashes=1, throws=1, closes=1, ahead=2),
+    ],
+    ids=["a grid", "two leaders", "resets in different steps", "storage", "ranks that end"],
+)
+def test_both_searches_see_the_same_states_whatever_ranks_ask_for_and_notice(scenario: Scenario) -> None:
+    asking = replace(GUARDED, guards=("request", *GUARDED.guards), attaches="agreed")
+    assert_agree(Model(asking, scenario), CHECKED, most=1_000)
+
+
 @pytest.mark.parametrize("name", [name for name in FAULTS if name != "divergent-enqueue"])
 def test_both_searches_find_a_fault_at_the_same_length(name: str) -> None:
     fault = FAULTS[name]
@@ -132,14 +150,33 @@ def test_what_is_not_touched_is_not_the_first_to_fall(model: Model, picks: list[
         state = chosen.after
 
 
-def test_a_packed_state_unpacks_to_itself() -> None:
+def test_a_packed_state_unpacks_to_one_that_differs_only_in_which_rank_is_which() -> None:
     model = Model(PIPELINED, Scenario(acks=1, evicts=1, losses=1))
     memory, state = Memory(model, CHECKED), canonical(model.start)
     for _ in range(12):
-        assert memory.unpack(memory.pack(state)) == state
-        after = sorted({memory.pack(canonical(after)) for _, after in successors(model, state)})
-        assert sorted(set(memory.successors(memory.pack(state)))) == after
-        state = memory.unpack(after[-1])
+        packed = memory.pack(state)
+        alike = {replace(state, ranks=ranks) for ranks in permutations(state.ranks)}
+        assert memory.unpack(packed) in alike
+        assert {memory.pack(each) for each in alike} == {packed}
+        assert memory.size(packed) == len(alike)
+        after = [memory.pack(canonical(after)) for _, after in successors(model, state)]
+        found, enabled, _ = memory.successors(packed)
+        assert (sorted(set(found)), enabled) == (sorted(set(after)), len(after) * len(alike))
+        state = memory.unpack(max(after))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "runs"),
+    [
+        (Scenario(ranks=3), [range(3)]),
+        (Scenario(ranks=3, blocking_ranks=1), [range(2), range(2, 3)]),
+        (Scenario(ranks=3, topology="pipeline"), [range(1), range(1, 3)]),
+        (Scenario(ranks=4, topology="halves"), [range(2), range(2, 4)]),
+        (Scenario(ranks=4, topology="halves", blocking_ranks=1), [range(2), range(2, 3), range(3, 4)]),
+    ],
+)
+def test_ranks_trade_places_only_with_those_that_do_and_decide_the_same(scenario: Scenario, runs: list[range]) -> None:
+    assert alike(Model(PIPELINED, scenario)) == runs
 
 
 def test_both_searches_see_the_same_states_where_halves_agree_on_their_own() -> None:

@@ -15,13 +15,14 @@ from rankproof.model.actions import (
     Finish,
     Issue,
     Pop,
+    Reset,
     Swap,
     Throw,
     Wait,
 )
 from rankproof.model.explorer import explore
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase
-from rankproof.model.properties import CHECKED, property_named
+from rankproof.model.properties import CHECKED, Property, property_named
 from rankproof.model.protocol import BLOCKING, GUARDED, PIPELINED, Protocol
 from rankproof.model.scenario import Scenario
 from rankproof.model.state import DEAD, LOST, THREW, State
@@ -114,6 +115,54 @@ def test_guarded_ranks_keep_every_property(scenario: Scenario) -> None:
 def test_no_false_alarm_where_lanes_are_filled_at_different_times() -> None:
     explored = explore(Model(GUARDED, Scenario()), [property_named("named-divergence")])
     assert (explored.verdict, explored.states) == (Verdict.HOLDS, 3490)
+
+
+GUARDED_DEPTH_2 = replace(GUARDED, lag=2, offers="cumulative")
+RESETS_ALONE = Scenario(acks=1, resets=1, aligned_resets=False)
+POPS = [property_named(name) for name in ("finished-before-pop", "same-pops", "named-divergence")]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "properties"),
+    [(GUARDED, CHECKED), (replace(GUARDED, lag=0), CHECKED), (GUARDED_DEPTH_2, POPS)],
+    ids=["pipelined", "blocking", "depth 2"],
+)
+def test_with_an_epoch_word_ranks_may_reset_in_different_steps(
+    protocol: Protocol, properties: tuple[Property, ...]
+) -> None:
+    """Nothing falls and there is no alarm: a round that finds ranks in different epochs is void."""
+    assert explore(Model(protocol, RESETS_ALONE), properties).verdict is Verdict.HOLDS
+
+
+def test_without_one_a_reset_in_another_step_pops_what_was_counted_in_another_epoch() -> None:
+    explored = explore(Model(PIPELINED, RESETS_ALONE))
+    assert explored.broken is not None
+    assert explored.broken.property == "exact-delay"
+
+
+def test_with_an_epoch_word_even_a_reset_that_drains_nothing_pops_nothing_wrong() -> None:
+    """It only leaves a round in flight, which `clean-lifecycle` forbids; what that comes to is void."""
+    model = Model(replace(GUARDED, resets="in-flight"), RESETS_ALONE)
+    others = [each for each in CHECKED if each.name != "clean-lifecycle"]
+    assert explore(model, others).verdict is Verdict.HOLDS
+    assert explore(model, [property_named("clean-lifecycle")]).verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(("protocol", "pops"), [(GUARDED, ()), (PIPELINED, (0,))], ids=["guarded", "plain"])
+def test_a_round_of_different_epochs_pops_nothing(protocol: Protocol, pops: tuple[int, ...]) -> None:
+    """Round 2 comes to MIN(1, 1), but the ack that rank 0 counted is none that rank 1 still knows."""
+    a_step: list[Action] = [kind(rank) for rank in (0, 1) for kind in STEP]
+    other_acks: list[Action] = [Finish(0, 0, 0), Enqueue(1, 0, 1), Finish(1, 0, 1)]
+    acts: list[Action] = [*both(Enqueue, 0), *a_step, Reset(1), *other_acks, *a_step, Wait(0), Pop(0)]
+    state = play(Model(protocol, replace(RESETS_ALONE, acks=2)), acts)
+    assert errors(state) == [("", 2), ("", 1)]
+    assert popped(state) == [pops, ()]
+
+
+def test_a_flush_at_depth_2_raises_no_false_alarm() -> None:
+    """A rank that has flushed has popped more than one that has not: the digest is of what both have popped by then."""
+    model = Model(GUARDED_DEPTH_2, Scenario(acks=1, flushes=1, ahead=1))
+    assert explore(model, [property_named("named-divergence")]).verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof.model import rules
+from rankproof.model import rules, words
 from rankproof.model.protocol import BLOCKING, PIPELINED, Phase, Protocol, depth
 from rankproof.model.reading import Ints
 
@@ -53,6 +53,25 @@ def test_a_round_is_due_exactly_when_the_window_is_full(protocol: Protocol, wind
 @given(st.lists(COUNTS, min_size=1), COUNTS)
 def test_a_round_is_complete_when_the_slowest_rank_has_issued_it(issued: list[int], consumed: int) -> None:
     assert rules.complete(Ints(len(issued)), consumed, issued.__getitem__) == (min(issued) > consumed)
+
+
+@given(st.lists(st.tuples(COUNTS, st.booleans()), min_size=1), COUNTS)
+def test_a_wait_is_lost_when_a_rank_that_is_gone_has_not_issued_its_round(
+    ranks: list[tuple[int, bool]], consumed: int
+) -> None:
+    reading = Ints(len(ranks))
+
+    def lost(protocol: Protocol) -> bool:
+        return bool(rules.lost(reading, protocol, consumed, lambda rank: ranks[rank][0], lambda rank: ranks[rank][1]))
+
+    assert lost(PIPELINED) == any(issued <= consumed and not alive for issued, alive in ranks)
+    assert not lost(replace(PIPELINED, deadline="none"))
+
+
+@given(st.lists(COUNTS, min_size=1), COUNTS)
+def test_a_round_is_accepted_where_all_epochs_are_one_and_the_ranks_own(epochs: list[int], own: int) -> None:
+    agreed, agreed_complement = min(epochs), min(map(words.complement, epochs))
+    assert rules.accepted(Ints(1), agreed, agreed_complement, own) == ({own} == set(epochs))
 
 
 @given(st.lists(COUNTS, min_size=1))

@@ -7,11 +7,12 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankproof.model import rounds, rules
+from rankproof.model import rounds, rules, words
 from rankproof.model.protocol import Protocol
 from rankproof.model.reading import Ints, Reading
 from rankproof.model.rounds import Position
 from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.smt import BOOL, INT, Term
 from rankproof.proofs.terms import Terms
 
 RANKS = 3
@@ -34,6 +35,7 @@ protocols = st.builds(
     offers=st.sampled_from(["remaining", "cumulative"]),
     resets=st.sampled_from(["drained", "in-flight"]),
     evicts=st.sampled_from(["drained", "in-flight"]),
+    deadline=st.sampled_from(["set", "none"]),
 )
 FAMILIES = ("finished", "popped", "offered_0", "offered_1", "offered_2", "next", "stale", "issued")
 tables = st.fixed_dictionaries({name: st.tuples(*[st.integers(-2, 6)] * RANKS) for name in FAMILIES})
@@ -49,22 +51,42 @@ def on_terms(question: Question, table: Table) -> list[int]:
 
 
 def on_every_rank(question: Callable[..., list[Any]], table: Table) -> list[int]:
-    """The answers where the group is just the ranks of the table, each of which the solver must be sure of."""
+    """The answers where the group is just the ranks of the table, each of which the solver must be sure of.
+
+    What the reading builds is text; z3 reads it, and is told besides that there are no other ranks.
+    """
     reading = EveryRank()
     ranks = [reading.rank(f"rank_{index}") for index in range(RANKS)]
-    answers = [each if z3.is_expr(each) else z3.IntVal(int(each)) for each in question(reading, reading.family, ranks)]
-    meant = [z3.Bool(f"meant_{index}") == each for index, each in enumerate(answers) if z3.is_bool(each)]
+    answers = [_lifted(reading, each) for each in question(reading, reading.family, ranks)]
+    meant = [
+        reading.truth(f"meant_{index}") == each if each.sort == BOOL else reading.number(f"meant_{index}") == each
+        for index, each in enumerate(answers)
+    ]
+    given = [
+        reading.family(name)(rank) == number
+        for name, numbers in table.items()
+        for rank, number in zip(ranks, numbers, strict=True)
+    ]
+    text = "\n".join(
+        [
+            *reading.declarations,
+            *(f"(assert {each})" for each in (*reading.facts(meant), *meant, *given)),
+            f"(assert (distinct {' '.join(map(str, ranks))}))",
+            f"(assert (forall ((any Rank)) (or {' '.join(f'(= any {rank})' for rank in ranks)})))",
+        ]
+    )
     solver = z3.Solver()
-    rank = z3.Const("any_rank", reading.sort)
-    solver.add(z3.Distinct(*ranks), z3.ForAll([rank], z3.Or(*(rank == each for each in ranks))))
-    for name, numbers in table.items():
-        solver.add(*(reading.family(name)(each) == number for each, number in zip(ranks, numbers, strict=True)))
-    solver.add(*reading.facts(meant), *meant)
+    solver.from_string(text)
     assert solver.check() == z3.sat
-    values = [solver.model().eval(each, model_completion=True) for each in answers]
-    solver.add(z3.Or(*(each != value for each, value in zip(answers, values, strict=True))))
+    asked = [(z3.Bool if each.sort == BOOL else z3.Int)(f"meant_{index}") for index, each in enumerate(answers)]
+    values = [solver.model().eval(each, model_completion=True) for each in asked]
+    solver.add(z3.Or(*(each != value for each, value in zip(asked, values, strict=True))))
     assert solver.check() == z3.unsat, "the reading leaves a number open"
     return [_int(value) for value in values]
+
+
+def _lifted(reading: EveryRank, value: Any) -> Term:
+    return reading.terms.lifted(value, BOOL if isinstance(value, bool) else INT)
 
 
 def _int(value: Any) -> int:
@@ -99,7 +121,11 @@ def test_every_rule_is_the_same_in_all_three_readings(protocol: Protocol, table:
     def question(reading: Reading, family: Any, ranks: list[Any]) -> list[Any]:
         finished, popped, own, issued = (family(name) for name in ("finished", "popped", "offered_0", "issued"))
         agreed = rules.agree(reading, protocol, own)
-        answers: list[Any] = [agreed, rules.complete(reading, 1, issued)]
+        answers: list[Any] = [
+            agreed,
+            rules.complete(reading, 1, issued),
+            rules.lost(reading, protocol, 1, issued, lambda rank: finished(rank) <= 2),
+        ]
         for rank in ranks:
             answers += [
                 rules.ready_count(finished(rank), popped(rank)),
@@ -113,6 +139,22 @@ def test_every_rule_is_the_same_in_all_three_readings(protocol: Protocol, table:
         return answers
 
     agree_on(question, table)
+
+
+@SETTINGS
+@given(tables)
+def test_what_epoch_words_say_is_the_same_on_ints_and_for_every_rank(table: Table) -> None:
+    """The search for schedules has no epoch words."""
+
+    def question(reading: Reading, family: Any, ranks: list[Any]) -> list[Any]:
+        epoch = family("popped")
+        agreed = reading.minimum(epoch)
+        agreed_complement = reading.minimum(lambda rank: words.complement(epoch(rank)))
+        accepted = [rules.accepted(reading, agreed, agreed_complement, epoch(rank)) for rank in ranks]
+        return [words.highest(agreed_complement), words.same(agreed, agreed_complement), *accepted]
+
+    expected = on_ints(lambda reading, family: question(reading, family, list(range(RANKS))), table)
+    assert on_every_rank(question, table) == expected
 
 
 @SETTINGS

@@ -18,7 +18,9 @@ from rankproof.proofs import prove as prove_module
 from rankproof.proofs.any_depth import ANY_DEPTH
 from rankproof.proofs.bounded import supports
 from rankproof.proofs.broken import choices_read
+from rankproof.proofs.epochs import EPOCHS
 from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.failure import FAILURE
 from rankproof.proofs.interleaved import INTERLEAVED
 from rankproof.proofs.lifecycle import LIFECYCLE
 from rankproof.proofs.lockstep import LOCKSTEP
@@ -33,7 +35,7 @@ OTHERS = {"blocking": BLOCKING, "depth 2": depth(2), "depth 3": depth(3), "depth
 CASES = [
     pytest.param(each, protocol, id=f"{each.name} {name}")
     for name, protocol in OTHERS.items()
-    for each in (OBLIGATIONS if name == "blocking" else (*LOCKSTEP, *LIFECYCLE))
+    for each in (OBLIGATIONS if name == "blocking" else (*LOCKSTEP, *LIFECYCLE, *FAILURE))
     if each.applies(protocol)
 ]
 FIRST_EIGHT = [
@@ -138,18 +140,19 @@ CONJUNCTS = {
     "lockstep": (("agree", "backed", "counts"), LOCKSTEP),
     "interleaved": (
         (
-            *("window", "in-step", "ahead", "ledger", "held"),
+            *("window", "in-step", "ahead", "passed", "begun", "ledger", "held"),
             *("backed", "counted", "rising", "had", "had-now"),
         ),
         INTERLEAVED,
     ),
     "any depth": (
         (
-            *("window", "full", "in-step", "ahead", "ledger", "held"),
-            *("backed", "counted", "rising", "had", "had-now"),
+            *("window", "full", "in-step", "ahead", "passed", "begun", "through", "ledger", "held"),
+            *("backed", "counted", "rising", "fresh", "had", "had-now"),
         ),
         ANY_DEPTH,
     ),
+    "epochs": (("window", "ahead", "stamped", "held", "backed", "counted", "agree", "fresh"), EPOCHS),
 }
 
 
@@ -191,14 +194,14 @@ def test_an_obligation_fails_without_any_assumption_that_it_names(each: Obligati
 
 def test_every_obligation_has_a_name_of_its_own_and_a_property_that_is_stated() -> None:
     assert len(BY_NAME) == len(OBLIGATIONS)
-    lemmas = {"round-invariant", "interleaving-invariant", "commutation"}
+    lemmas = {"round-invariant", "interleaving-invariant", "epochs-invariant", "commutation"}
     assert {each.property for each in OBLIGATIONS} <= set(PROPERTIES) | lemmas
     assert {each.property for each in FALSE_CLAIMS} <= set(PROPERTIES)
     assert all(each.name.startswith(f"{each.property}/") for each in OBLIGATIONS)
 
 
-def test_every_property_of_the_model_has_an_obligation_but_the_one_that_is_about_deadlines() -> None:
-    assert set(PROPERTIES) - {each.property for each in OBLIGATIONS} == {"contained-failure"}
+def test_every_property_of_the_model_has_an_obligation() -> None:
+    assert set(PROPERTIES) <= {each.property for each in OBLIGATIONS}
 
 
 @pytest.mark.parametrize(
@@ -207,6 +210,9 @@ def test_every_property_of_the_model_has_an_obligation_but_the_one_that_is_about
         ("vector-by-layout", "matched-collectives/interleaved"),
         ("kept-buffer", "one-owner/interleaved"),
         ("use-before-wait", "one-owner/interleaved"),
+        ("no-deadline", "contained-failure/told"),
+        ("no-deadline", "contained-failure/nobody-waits-for-ever"),
+        ("attach-in-flight", "clean-lifecycle/attach"),
     ],
 )
 def test_an_obligation_is_about_the_property_that_it_is_filed_under(fault: str, name: str) -> None:
@@ -272,9 +278,11 @@ def test_hypotheses_that_contradict_each_other_prove_nothing() -> None:
 
 
 def hard(reading: EveryRank, _protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """x * y is not a large prime's multiple in 64 bits: more than a millisecond's work for any solver."""
-    x, y = reading.words("x", 64)(reading.rank("one")), reading.words("y", 64)(reading.rank("one"))
-    return {"factors": reading.both(2 <= x, 2 <= y, x <= 2**31, y <= 2**31)}, {"goal": x * y != 1000000007 * 998244353}
+    """That `-1 - x` is the complement of x, which takes a solver seconds to see of a minimum of 64-bit words."""
+    word = reading.words("word", 64)
+    least, least_complement = reading.minimum(word), reading.minimum(lambda rank: -1 - word(rank))
+    same = reading.every_pair(lambda one, other: word(one) == word(other))
+    return {}, {"goal": same == (least == -1 - least_complement)}
 
 
 def test_a_solver_that_gives_up_leaves_the_verdict_undetermined() -> None:

@@ -102,6 +102,7 @@ def test_a_witness_is_a_state_with_ranks_and_numbers() -> None:
     assert state is not None
     assert state[0].startswith("ranks = rank 0")
     assert [line for line in state if line.startswith("popped = rank 0: ")]
+    assert not [line for line in state if line.startswith(("part_", "every_"))]
 
 
 def test_what_holds_has_no_counterexample_and_what_a_fault_breaks_has_one() -> None:

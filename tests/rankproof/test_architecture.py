@@ -24,9 +24,12 @@ BREAKS = [
     ("layers", "impl", "import rankproof.conformance"),
     ("layers", "proofs", "import rankproof.impl"),
     ("layers", "proofs", "import rankproof.conformance"),
+    ("layers", "conformance", "import rankproof.benchmarks"),
     ("model-is-plain", "model", "import torch"),
     ("model-is-plain", "model", "import z3"),
     ("proofs-without-torch", "proofs", "import torch"),
+    ("numpy-is-for-benchmarks", "conformance", "import numpy"),
+    ("numpy-is-for-benchmarks", "impl", "import matplotlib"),
     ("impl-without-solvers", "impl", "import z3"),
     ("impl-without-solvers", "impl", "import hypothesis"),
     ("impl-reads-words", "impl", "import rankproof.model.protocol"),
@@ -36,9 +39,10 @@ BREAKS = [
 def house_in(folder: Path, room: str, line: str) -> Path:
     """A small house with every room in it, and `line` as one more module of `room`."""
     package = folder / "rankproof"
-    for name in ("", "conformance", "impl", "model", "proofs"):
-        (package / name).mkdir()
-        (package / name / "__init__.py").touch()
+    for name in ("rankproof", *ROOMS):
+        path = folder.joinpath(*name.split("."))
+        path.mkdir()
+        (path / "__init__.py").touch()
     for name in ("errors", "protocol", "words"):
         (package / "model" / f"{name}.py").touch()
     (package / room / "added.py").write_text(f"{line}\n")
@@ -88,6 +92,7 @@ def test_a_forbidden_import_breaks_its_contract(tmp_path: Path, contract: str, r
         ("impl", "import torch, rankproof.model.words, rankproof.model.errors"),
         ("proofs", "import z3, cvc5, rankproof.model.protocol"),
         ("conformance", "import torch, hypothesis, rankproof.impl, rankproof.model.protocol"),
+        ("benchmarks", "import numpy, rankproof.conformance"),
     ],
 )
 def test_an_import_that_points_down_keeps_every_contract(tmp_path: Path, room: str, line: str) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rankproof.model.actions import Pop, Wait
 from rankproof.model.faults import FAULTS
 from rankproof.model.schedule import Schedule
 
+ROOT = Path(__file__).parents[2]
 COMMAND = [str(Path(sys.executable).with_name("rankproof"))]
 
 
@@ -39,19 +41,38 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     [
         ((), "missing command (see rankproof --help)"),
         (("verfy",), "no such command 'verfy'. Did you mean 'verify'? (see rankproof --help)"),
-        (("prove", "--fromat"), "no such option: --fromat (Possible options: --format) (see rankproof --help)"),
-        (("prove", "--zzz"), "no such option: --zzz (see rankproof --help)"),
+        (("prove", "--fromat"), "no such option: --fromat (Possible options: --format) (see rankproof prove --help)"),
+        (("prove", "--zzz"), "no such option: --zzz (see rankproof prove --help)"),
         (
             ("prove", "--format", "yaml"),
-            "invalid value for '--format': 'yaml' is not one of 'text', 'json' (see rankproof --help)",
+            "invalid value for '--format': 'yaml' is not one of 'text', 'json' (see rankproof prove --help)",
         ),
-        (("prove", "more"), "got unexpected extra argument(s) (more) (see rankproof --help)"),
-        (("replay",), "missing argument 'FILE' (see rankproof --help)"),
+        (("prove", "more"), "got unexpected extra argument(s) (more) (see rankproof prove --help)"),
+        (("replay",), "missing argument 'FILE' (see rankproof replay --help)"),
         (("replay", "nowhere.json"), "nowhere.json: cannot read the schedule: No such file or directory"),
         (("refute", "count-before"), "unknown fault 'count-before'; did you mean 'count-before-pop'?"),
+        (
+            ("refute", "same-pops"),
+            "'same-pops' is the name of no fault: rankproof explain same-pops says what this property is",
+        ),
         (("refute", "--out", "/dev/null"), "/dev/null: this is a file, and a folder is needed to write into"),
         (("refute", "--out", "/proc/x"), "/proc/x: cannot write into this folder: no such file or directory"),
         (("fuzz", "--lag", "3"), "the reference implementation has lag 0, 1, 2, 4, not 3; give another by --subject"),
+        (
+            ("fuzz", "--out", ""),
+            "invalid value for '--out': it is empty; give the name of a folder (see rankproof fuzz --help)",
+        ),
+        (("fuzz", "--profile", "nigthly"), "unknown profile 'nigthly'; did you mean 'nightly'?"),
+        (("fuzz", "--source", "no"), "--source no: there is no such folder; give the unpacked source of an engine"),
+        (
+            ("fuzz", "--subject", "my/engine.py:f"),
+            "--subject my/engine.py:f: name the module, and not its file: --subject my.engine:f",
+        ),
+        (("fuzz", "--check", "nowhere"), "nowhere: there is no such folder"),
+        (
+            ("fuzz", "--check", "x", "--seconds", "3"),
+            "--check judges records and runs nothing; leave out --seconds",
+        ),
         (("fuzz", "--subject", "nothing"), "factory 'nothing' does not read package.module:callable"),
     ],
 )
@@ -64,7 +85,9 @@ def test_bad_usage_and_bad_input_are_one_line_and_exit_2(
     assert (answer.code, answer.out) == (2, "")
 
 
-@pytest.mark.parametrize("option", [("--ranks", "1"), ("--lag", "-1"), ("--examples", "0"), ("--seed", "x")])
+@pytest.mark.parametrize(
+    "option", [("--ranks", "1"), ("--lag", "-1"), ("--examples", "0"), ("--seconds", "0"), ("--seed", "x")]
+)
 def test_an_impossible_option_is_named(rankproof: Callable[..., Any], option: tuple[str, str]) -> None:
     answer = rankproof("fuzz", *option)
     assert answer.code == 2
@@ -135,6 +158,28 @@ def test_an_interrupt_is_one_line_and_exit_130(rankproof: Callable[..., Any], mo
     assert (answer.code, answer.out, answer.err) == (130, "", "rankproof: interrupted\n")
 
 
+def test_an_interrupt_while_the_command_is_still_imported_is_one_line(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Half:
+        """A module that is interrupted in the middle of its import."""
+
+        def __getattr__(self, _: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "rankproof.ending", Half())
+    answer = rankproof("prove")
+    assert (answer.code, answer.out, answer.err) == (130, "", "rankproof: interrupted\n")
+
+
+def test_nothing_that_takes_time_is_imported_before_an_interrupt_can_be_answered() -> None:
+    code = (
+        "import os, sys; before = set(sys.modules); import rankproof.cli; sys.exit(' '.join(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert set(done.stderr.split()) == {"rankproof", "rankproof.cli", "__future__"}
+
+
 def test_an_interrupt_that_python_drops_is_not_lost(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +229,15 @@ def test_help_comes_without_torch_and_without_a_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr.strip() == "[0, 0] set()"
+
+
+def test_the_version_is_said_by_the_command_and_by_the_module(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("--version")
+    assert (answer.code, answer.out) == (0, f"rankproof {version('rankproof')}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "rankproof", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, answer.out)
 
 
 def test_help_names_every_verb_and_the_exit_codes(rankproof: Callable[..., Any]) -> None:

@@ -80,8 +80,27 @@ def test_a_false_claim_comes_with_what_refutes_it(rankproof: Callable[..., Any])
 )
 def test_an_unknown_name_is_told_the_nearest(rankproof: Callable[..., Any], name: str, near: str) -> None:
     answer = rankproof("explain", name)
-    line = f"rankproof: unknown property, fault, assumption or obligation {name!r}; did you mean {near!r}?\n"
+    line = f"rankproof: there is no property, fault, assumption or obligation {name!r}; did you mean {near!r}?\n"
     assert (answer.code, answer.out, answer.err) == (2, "", line)
+
+
+def test_a_name_that_is_like_no_other_is_told_where_all_are(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("explain", "zzzzz")
+    assert answer.err.endswith("'zzzzz'; rankproof explain lists all that there are\n")
+
+
+def test_the_case_of_letters_does_not_matter(rankproof: Callable[..., Any]) -> None:
+    assert words(rankproof("explain", "Max-Instead-Of-MIN")).startswith("max-instead-of-min fault ")
+
+
+def test_without_a_name_every_name_is_listed_by_its_kind(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("explain")
+    said = words(answer)
+    assert f"{len(FAULTS)} faults {', '.join(FAULTS)} {len(ASSUMPTIONS)} assumptions" in said
+    assert max(len(line) for line in answer.out.splitlines()) <= 80
+    document = json.loads(rankproof("explain", "--format", "json").out)
+    assert list(document["names"]) == ["property", "fault", "assumption", "obligation", "false claim"]
+    assert document["names"]["property"] == list(PROPERTIES)
 
 
 def test_the_json_document_has_the_schedule(rankproof: Callable[..., Any]) -> None:

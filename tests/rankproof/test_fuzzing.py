@@ -2,75 +2,145 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-import uuid
+import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from rankproof import fuzzing
+from rankproof.conformance.blame import Difference
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.search import Ran
+from rankproof.fuzzing import Plan
 from rankproof.model.faults import FAULTS
 from rankproof.model.schedule import Schedule, load
+from rankproof.model.verdict import Verdict
+from rankproof.output import Form, Output
+from rankproof.profiles import Budget
+from rankproof.results_github import finding
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
-COMMAND = [str(Path(sys.executable).with_name("rankproof"))]
-MARK = "RANKPROOF_TEST_MARK"
 WRONG = "rankproof.conformance.reference:pipelined"  # held against the blocking protocol, it is wrong at once
 
 
-def marked(mark: str) -> set[int]:
-    """The processes that inherited the mark of one test."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
-                found.add(int(folder.name))
-        except OSError:  # it has ended meanwhile
-            continue
-    return found
-
-
-def wait_until(condition: Callable[[], bool], within: float) -> bool:
-    """Whether the condition became true in that many seconds."""
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
+@pytest.mark.processes
 def test_the_reference_does_what_the_model_does(rankproof: Callable[..., Any]) -> None:
     answer = rankproof("fuzz", "--examples", 3)
     last = answer.out.splitlines()[-1]
     assert last.startswith("holds: ")
     assert last.endswith("every reply was the model's")
-    assert " on 2 processes in " in last
+    assert "3 schedules on 2 processes, " in last
     assert answer.code == 0
 
 
+@pytest.mark.processes
 def test_a_subject_that_goes_wrong_is_shown_by_a_schedule_and_a_line_to_run_it_again(
     rankproof: Callable[..., Any], tmp_path: Path
 ) -> None:
     answer = rankproof("fuzz", "--lag", 0, "--subject", WRONG, "--examples", 5, "--seed", 4, "--out", tmp_path)
+    lines = answer.out.splitlines()
     assert "subject differs from the model" in answer.out
-    assert (
-        f"  again: rankproof fuzz --subject {WRONG} --lag 0 --ranks 2 --examples 5 --seed 4" in answer.out.splitlines()
-    )
+    assert "in_flight: model 0 | subject 1" in answer.out
     assert "rank 0  " in answer.out
-    assert answer.out.splitlines()[-1].startswith("violated: ")
+    assert lines[-1].startswith("violated: ")
     assert answer.code == 1
     assert load(tmp_path / "fuzz.json").model.protocol.lag == 0
+    assert "```mermaid\nsequenceDiagram\n" in (tmp_path / "fuzz.md").read_text()
+    (again,) = (line.partition("again: ")[2] for line in lines if "again: " in line)
+    command, *arguments = shlex.split(again)
+    assert command == "rankproof"
+    once_more = rankproof(*arguments)
+    assert "in_flight: model 0 | subject 1" in once_more.out
+    assert once_more.code == 1
 
 
+@pytest.fixture
+def found(own_count: Schedule) -> Fuzzing:
+    """A finding in memory, that processes do not show."""
+    return Fuzzing(
+        "engine:f",
+        2,
+        Verdict.VIOLATED,
+        Capabilities(),
+        1.0,
+        memory=Ran(examples=3, steps=9, popped=1, taken={"pop": 1}),
+        failure="rank 0, step: the subject differs from the model\n  popped: model ((), ()) | subject ((0,), ())",
+        found_in="memory",
+        reproduced=False,
+        breaks="finished-before-pop",
+        differences=(Difference("popped", "((), ())", "((0,), ())"), Difference("in_flight", "1", "0")),
+        last_words='Traceback:\n  File "engine.py", line 7\n    ^^^^\nValueError: no',
+        program="driver.give(Step(0))",
+        schedule=own_count,
+    )
+
+
+def shown(found: Fuzzing) -> str:
+    """The report in words, whatever the line that they are on."""
+    stream = io.StringIO()
+    fuzzing.show(Output(Form.TEXT, stream), found)
+    return " ".join(stream.getvalue().split())
+
+
+def test_a_finding_names_its_property_and_its_acks_as_the_picture_does(found: Fuzzing) -> None:
+    said = shown(found)
+    assert said.startswith("breaks finished-before-pop: an ack popped on a rank is finished on that rank")
+    assert "popped: model nothing | subject a0 in_flight: model 1 | subject 0" in said
+    assert "lanes a = write" in said or "lane a = write" in said
+    assert "✗ finished-before-pop: rank 0, step: the subject differs from the model; popped: model nothing" in said
+    assert 'File "engine.py", line 7 ValueError: no' in said
+
+
+def test_what_shows_in_memory_alone_is_said_to(found: Fuzzing) -> None:
+    assert "on real processes it did not show: either real ranks seldom lose this race" in shown(found)
+    assert "on real processes it goes wrong as well" in shown(replace(found, reproduced=True))
+
+
+def test_a_difference_in_the_rounds_in_flight_alone_asks_for_the_lag(found: Fuzzing) -> None:
+    only = replace(found, differences=found.differences[1:])
+    assert "(only the rounds in flight differ: is lag 1 what the subject does?)" in shown(only)
+    assert "is lag" not in shown(found)
+
+
+def test_no_answer_comes_with_its_reason() -> None:
+    nothing = Fuzzing("engine:f", 2, Verdict.UNDETERMINED, Capabilities(), 1.0, note="the subject cannot live there")
+    said = shown(nothing)
+    assert "nothing ran on real processes before the time was over; give more seconds" in said
+    assert "memory gave no answer: the subject cannot live there" in said
+
+
+def test_the_program_that_shows_it_again_is_on_the_page_and_not_in_the_report(found: Fuzzing) -> None:
+    assert found.program not in shown(found)
+    page = finding(fuzzing.result_of(found, Plan("engine:f", 1, Budget(1, None, 2))))
+    assert f"```python\n{found.program}\n```" in page
+
+
+def test_without_a_folder_the_line_gives_the_same_seed_and_limits() -> None:
+    plan = Plan("my engine:f", lag=2, budget=Budget(None, 7.5, 3), seed=9, source=Path("a b"))
+    assert plan.again == (
+        "rankproof fuzz --subject 'my engine:f' --lag 2 --ranks 3 --seconds 7.5 --seed 9 --source 'a b'"
+    )
+
+
+@pytest.mark.processes
+def test_a_run_is_told_in_the_form_that_was_asked_for(rankproof: Callable[..., Any]) -> None:
+    answer = rankproof("fuzz", "--lag", 0, "--subject", WRONG, "--examples", 2, "--format", "junit")
+    failure = ElementTree.fromstring(answer.out).find("testsuite/testcase/failure")
+    assert failure is not None
+    assert "again: rankproof fuzz --subject " in (failure.text or "")
+    assert answer.code == 1
+
+
+@pytest.mark.processes
 def test_the_json_document_counts_what_ran_and_stands_alone_on_standard_output(
     rankproof: Callable[..., Any],
 ) -> None:
@@ -83,16 +153,23 @@ def test_the_json_document_counts_what_ran_and_stands_alone_on_standard_output(
     assert document["schedule"]["format"] == "rankproof schedule"
 
 
+@pytest.mark.processes
 def test_a_schedule_of_a_fault_does_no_harm_to_the_reference(
     rankproof: Callable[..., Any], file: Callable[[Schedule], Path], own_count: Schedule
 ) -> None:
     answer = rankproof("replay", file(own_count), "--real")
-    assert answer.out.splitlines()[1].split() == ["1", "rank", "0", "step"]
+    said = " ".join(answer.out.split())
+    assert (
+        "held against the right protocol of lag 1; of the file, whose protocol has pops=own, only the engine's" in said
+    )
+    assert " 1 rank 0 step " in said
     last = answer.out.splitlines()[-1]
-    assert re.fullmatch(r"holds: \d replies on 2 processes in \d+ s; every reply was the model's", last)
+    assert re.fullmatch(r"holds: \d replies on 2 processes in \d+ s; every reply was the model's, so that .*", last)
+    assert last.endswith("so that this subject does not break finished-before-pop on it")
     assert answer.code == 0
 
 
+@pytest.mark.processes
 def test_a_schedule_on_a_wrong_subject_is_violated(
     rankproof: Callable[..., Any], file: Callable[[Schedule], Path], own_count: Schedule
 ) -> None:
@@ -107,7 +184,9 @@ def test_a_schedule_on_a_wrong_subject_is_violated(
     ("arguments", "line"),
     [
         (("--real", "--format", "svg"), "--real writes text or json, not svg"),
-        (("--subject", WRONG), "--subject is what runs on real processes; give --real as well"),
+        (("--subject", WRONG), "--subject is for what runs on real processes; give --real as well"),
+        (("--source", "."), "--source is for what runs on real processes; give --real as well"),
+        (("--real", "--source", "nowhere"), "--source nowhere: there is no such folder"),
         (("--real", "--subject", "nowhere:f"), "factory 'nowhere:f': cannot import 'nowhere': "),
     ],
 )
@@ -127,32 +206,3 @@ def test_a_schedule_without_actions_is_not_run(rankproof: Callable[..., Any], fi
     answer = rankproof("replay", file(Schedule(FAULTS["pop-own-count"].model, ())), "--real")
     assert answer.code == 2
     assert answer.err.splitlines()[-1] == "rankproof: the schedule has no actions, so there is nothing to run"
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds its processes by /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_process_is_left_when_it_is_ended_in_the_middle(how: signal.Signals, tmp_path: Path) -> None:
-    mark = str(uuid.uuid4())
-    errors = tmp_path / "errors"
-    with errors.open("w") as stream:
-        process = subprocess.Popen(
-            [*COMMAND, "fuzz", "--examples", "100000"],
-            env={**os.environ, MARK: mark},
-            stdout=subprocess.DEVNULL,
-            stderr=stream,
-        )
-    try:
-        # The command, the supervisor of its processes, and two ranks.
-        assert wait_until(lambda: len(marked(mark)) >= 4 or process.poll() is not None, within=60)
-        assert process.poll() is None, errors.read_text()
-        process.send_signal(how)
-        code = process.wait(timeout=30)
-        assert wait_until(lambda: not marked(mark), within=15), marked(mark)
-    finally:
-        process.kill()
-        process.wait(timeout=10)
-    if how is signal.SIGINT:
-        assert (code, errors.read_text().splitlines()[-1]) == (130, "rankproof: interrupted")
-        assert "Traceback" not in errors.read_text()
-    else:
-        assert code == -how

@@ -48,7 +48,7 @@ def test_one_search_for_many_properties_finds_what_a_search_for_each_finds(use_b
 
 
 @pytest.mark.parametrize("name", ["idle-without-flush", "transfer-without-ack", "skipped-round"])
-def test_looking_at_rest_alone_finds_what_does_not_drain_and_its_shortest_schedule(name: str) -> None:
+def test_looking_at_settled_states_alone_finds_what_does_not_drain_and_its_shortest_schedule(name: str) -> None:
     (cell,) = (cell for cell in cells_of(FAULTS[name].model) if cell.name == "drains-to-empty")
     alone = explore(FAULTS[name].model, [property_named("drains-to-empty")])
     assert (cell.verdict, cell.length) == (Verdict.VIOLATED, alone.depth)
@@ -144,3 +144,10 @@ def test_the_json_document_holds_every_cell(rankproof: Callable[..., Any]) -> No
 def test_a_table_of_schedules_is_not_written(rankproof: Callable[..., Any]) -> None:
     answer = rankproof("refute", "--matrix", "--out", "somewhere")
     assert (answer.code, answer.err) == (2, "rankproof: --matrix writes no schedules; leave out --out, or --matrix\n")
+
+
+def test_what_the_catalogue_claims_is_searched_for_longer() -> None:
+    model = FAULTS["use-before-wait"].model
+    assert {cell.name: cell.sign for cell in cells_of(model, limit=20)}["one-owner"] == "-"
+    claimed = {cell.name: cell.sign for cell in cells_of(model, ("one-owner",), limit=20)}
+    assert (claimed["one-owner"], claimed["exact-delay"]) == ("5E", "-")

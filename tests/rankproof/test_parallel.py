@@ -5,44 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from subprocess import getoutput
 
 import pytest
 
-from rankproof.parallel import each
-
-COMMAND = [str(Path(sys.executable).with_name("rankproof"))]
+from rankproof import parallel
+from rankproof.parallel import WorkLost, each
 
 
 def children() -> list[int]:
     return [child.pid or 0 for child in multiprocessing.active_children()]
-
-
-def children_of(pid: int) -> set[int]:
-    """The processes that a process has started and that are still there."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[1]) == pid and fields[0] != "Z":
-                found.add(int(folder.name))
-        except OSError:  # it has ended meanwhile
-            continue
-    return found
-
-
-def wait_until(condition: Callable[[], bool], within: float) -> bool:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
@@ -75,47 +48,17 @@ def test_work_that_is_left_half_way_is_ended() -> None:
     assert children() == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes by /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_process_is_left_when_the_matrix_is_ended_in_the_middle(how: signal.Signals, tmp_path: Path) -> None:
-    errors = tmp_path / "errors"
-    with errors.open("w") as stream:
-        process = subprocess.Popen([*COMMAND, "refute", "--matrix"], stdout=subprocess.DEVNULL, stderr=stream)
-    started: set[int] = set()
-    try:
-        # Two workers at least, or one and the tracker of their semaphores where there is one core.
-        assert wait_until(lambda: len(children_of(process.pid)) >= 2 or process.poll() is not None, within=60)
-        time.sleep(0.5)  # any moment will do, from a worker's first import to its work
-        assert process.poll() is None, errors.read_text()
-        started = children_of(process.pid)
-        process.send_signal(how)
-        code = process.wait(timeout=30)
-        assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), within=15), started
-    finally:
-        process.kill()
-        process.wait(timeout=10)
-    if how is signal.SIGINT:
-        assert (code, errors.read_text().splitlines()[-1]) == (130, "rankproof: interrupted")
-        assert "Traceback" not in errors.read_text()
-    else:
-        assert code == -how
+def test_an_error_that_cannot_be_sent_comes_in_words() -> None:
+    source = "class Local(Exception): ...\nraise Local('its class is known there alone')"
+    with pytest.raises(RuntimeError, match=r"^Local: its class is known there alone$"):
+        list(each(exec, [source, source]))
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes by /proc")
-def test_ctrl_c_on_a_terminal_reaches_every_process_and_is_answered_once(tmp_path: Path) -> None:
-    errors = tmp_path / "errors"
-    with errors.open("w") as stream:
-        process = subprocess.Popen(
-            [*COMMAND, "refute", "--matrix"], stdout=subprocess.DEVNULL, stderr=stream, start_new_session=True
-        )
-    try:
-        assert wait_until(lambda: len(children_of(process.pid)) >= 2 or process.poll() is not None, within=60)
-        assert process.poll() is None, errors.read_text()
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, while the workers still import
-        assert process.wait(timeout=30) == 130
-    finally:
-        process.kill()
-        process.wait(timeout=10)
-    assert [line for line in errors.read_text().splitlines() if not line.startswith("matrix")] == [
-        "rankproof: interrupted"
-    ]
+def test_a_process_that_is_lost_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorkLost, match=r"a process that worked on a part of it ended \(SIGKILL\)"):
+        list(each(signal.raise_signal, [signal.SIGKILL, signal.SIGKILL]))
+    assert children() == []
+    monkeypatch.setattr(parallel, "DEADLINE_S", 0.2)
+    with pytest.raises(WorkLost, match="no result came within 0 s"):
+        list(each(time.sleep, [30, 30]))
+    assert children() == []

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from rankproof import exploring, verifying
+from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.search import Ran
 from rankproof.exploring import WORLDS, Seen
 from rankproof.model.assumptions import ASSUMPTIONS
 from rankproof.model.explorer import Exploration
@@ -21,11 +23,14 @@ from rankproof.model.verdict import Verdict
 from rankproof.proofs.prove import Proof, prove
 from rankproof.proofs.refute import Refutation, refute
 from rankproof.proofs.theorems import OBLIGATIONS
+from rankproof.results_verify import of_faults
 from rankproof.verifying import NOT_SHOWN, REAL, Real, Results
 
 ASKED = sum(each.applies(PIPELINED) for each in OBLIGATIONS)
 SMALLEST = replace(WORLDS[0], model=replace(WORLDS[0].model, scenario=Scenario(acks=1)))
-RUN = Fuzzing("rankproof.conformance.reference:pipelined", 2, Verdict.HOLDS, 3, 40, 9, 2, 1.0)
+RUN = Fuzzing(
+    "rankproof.conformance.reference:pipelined", 2, Verdict.HOLDS, Capabilities(), 1.0, processes=Ran(3, 40, 9, 2)
+)
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +120,25 @@ def test_a_refutation_knows_its_picture(green: Results) -> None:
 def test_real_runs_cover_both_protocols_and_more_than_two_ranks() -> None:
     assert {real.lag for real in REAL} == {0, 1}
     assert {real.ranks for real in REAL} == {2, 4}
+
+
+def test_every_check_of_every_stage_is_a_result_for_a_ci_system(
+    green: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "REAL", (Real(1, 2, 2),))
+    told = [(each.group, each.name, each.verdict) for each in verifying.as_results(green)]
+    assert told == [
+        ("prove", OBLIGATIONS[0].name, Verdict.HOLDS),
+        ("refute", "use-before-wait", Verdict.HOLDS),
+        ("explore", "blocking: 2 ranks, 1 ack", Verdict.HOLDS),
+        ("fuzz", "rankproof.conformance.reference:pipelined on 2 ranks, lag 1", Verdict.HOLDS),
+    ]
+
+
+def test_a_fault_that_is_not_caught_is_a_violation_to_a_ci_system(green: Results) -> None:
+    missed = replace(green.refutations[0], verdict=Verdict.HOLDS)
+    (result,) = of_faults([missed])
+    assert (result.verdict, result.says) == (
+        Verdict.VIOLATED,
+        "is to break finished-before-pop, and that holds",
+    )

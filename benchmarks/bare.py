@@ -1,0 +1,82 @@
+"""The pipelined agreement with nothing beside its counts, and no agreement at all: what is measured against."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.transport import Transport
+
+
+class BareSync:
+    """What sglang#39903 proposes: one round in flight, and no guard word, digest or lock to notice a difference by.
+
+    It is here to be measured against, and not to be used. Lanes are plain deques, so that what the implementation's
+    lanes cost shows as well.
+    """
+
+    def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
+        """Takes over the transport."""
+        self._transport = transport
+        self._lanes: dict[str, deque[Ack]] = {name: deque() for name in lanes}
+        self._issued = 0
+        self._consumed = 0
+
+    def enqueue(self, lane: str, ack: Ack) -> None:
+        """Puts an ack at the end of a lane."""
+        self._lanes[lane].append(ack)
+
+    def step(self) -> None:
+        """Waits for the round that is in flight, pops, counts, and issues the next."""
+        self.drain()
+        self._issued += 1
+        self._transport.offer(self._issued, [_ready(lane) for lane in self._lanes.values()])
+
+    def drain(self) -> None:
+        """Waits for the round that is in flight, and pops."""
+        if self._consumed < self._issued:
+            self._consumed += 1
+            counts = self._transport.agreed(self._consumed)
+            for lane, count in zip(self._lanes.values(), counts, strict=True):
+                for _ in range(count):
+                    lane.popleft()
+
+    def close(self) -> None:
+        """Lets go of the transport."""
+        self._transport.close()
+
+
+class Alone:
+    """A rank that agrees with nobody and pops what has finished here: the engine without the agreement.
+
+    What the agreement is measured against; of course ranks then pop different acks.
+    """
+
+    def __init__(self, lanes: Mapping[str, LaneKind]) -> None:
+        self._lanes: dict[str, deque[Ack]] = {name: deque() for name in lanes}
+
+    def enqueue(self, lane: str, ack: Ack) -> None:
+        """Puts an ack at the end of a lane."""
+        self._lanes[lane].append(ack)
+
+    def step(self) -> None:
+        """Counts and pops."""
+        for lane in self._lanes.values():
+            for _ in range(_ready(lane)):
+                lane.popleft()
+
+    def drain(self) -> None:
+        """Nothing is ever in flight."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def _ready(lane: deque[Ack]) -> int:
+    count = 0
+    for ack in lane:
+        if not ack.event.query():
+            break
+        count += 1
+    return count

@@ -1,0 +1,91 @@
+"""A slower network, made out of this host's: the result of each round is there some time after it has arrived."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rankproof.impl.errors import SyncError
+from rankproof.impl.transport import Transport
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """A round on its way: what came, or the error that came in its place, and when."""
+
+    number: int
+    here: threading.Event = field(default_factory=threading.Event)
+    vector: tuple[int, ...] = ()
+    error: SyncError | None = None
+    at: float = 0.0
+
+
+class DelayedTransport:
+    """Adds a latency to each round of another transport; see `Transport` for the calls.
+
+    A round is offered to the other transport at once, by the caller's own thread: the order of issue and what it costs
+    stay as they are. One worker takes what arrives, first in first out, and notes when; the caller gets it `seconds`
+    after that. Latencies of rounds in flight at the same time overlap, as they do on a wire.
+    """
+
+    def __init__(self, inner: Transport, seconds: float) -> None:
+        """Takes over the transport `inner`."""
+        self._inner = inner
+        self._seconds = seconds
+        self._in_flight: deque[_Arriving] = deque()
+        self._expected: queue.SimpleQueue[_Arriving | None] = queue.SimpleQueue()
+        self._worker = threading.Thread(target=self._take_what_arrives, name="rankproof delay", daemon=True)
+        self._worker.start()
+
+    @property
+    def rank(self) -> int:
+        """As the other's."""
+        return self._inner.rank
+
+    @property
+    def world(self) -> int:
+        """As the other's."""
+        return self._inner.world
+
+    @property
+    def timeout(self) -> float:
+        """As the other's: that of the arrival."""
+        return self._inner.timeout
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        """Offers it to the other transport at once."""
+        self._inner.offer(round_number, vector)
+        arriving = _Arriving(round_number)
+        self._in_flight.append(arriving)
+        self._expected.put(arriving)
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        """What the other transport gave for the round, the delay after it did."""
+        if not self._in_flight or self._in_flight[0].number != round_number:
+            return self._inner.agreed(round_number)  # which says what is wrong with that
+        arriving = self._in_flight[0]
+        arriving.here.wait()
+        if arriving.error is not None:
+            raise arriving.error
+        time.sleep(max(0.0, arriving.at + self._seconds - time.perf_counter()))
+        self._in_flight.popleft()
+        return arriving.vector
+
+    def close(self) -> None:
+        """Ends the worker once it has what is on its way, and closes the other transport."""
+        self._expected.put(None)
+        self._worker.join(self.timeout)
+        self._inner.close()
+
+    def _take_what_arrives(self) -> None:
+        while (arriving := self._expected.get()) is not None:
+            try:
+                arriving.vector = self._inner.agreed(arriving.number)
+            except SyncError as error:
+                arriving.error = error
+            arriving.at = time.perf_counter()
+            arriving.here.set()

@@ -1,0 +1,148 @@
+"""What fuzzing costs: the model alone, subjects in memory, on real processes, and on fresh ones for each schedule."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rankproof.benchmarks.frame import Case, Lost, Samples
+from rankproof.benchmarks.fresh import FreshRanks
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.driver import Command, Driver, Step
+from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.launcher import Launcher
+from rankproof.conformance.machine import Findings
+from rankproof.conformance.outcome import Ok, Outcome
+from rankproof.conformance.pool import RankPool
+from rankproof.conformance.ranks import Pool
+from rankproof.conformance.search import STEPS_AN_EXAMPLE, Ran, search
+from rankproof.conformance.underway import Begun
+from rankproof.model.actions import Close
+from rankproof.model.properties import CHECKED, Property
+
+SUBJECT = "rankproof.conformance.reference:pipelined"
+HELD_TO = Capabilities()
+"""The same for all, so that all run the same schedules."""
+
+TIMEOUT_S = 10.0
+SECONDS_A_TURN = 11.0
+TURNS = 5
+QUICK_TURNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to run schedules: how many in a turn, and how they are run, given the launcher and a seed."""
+
+    examples: int
+    run: Callable[[Launcher, int, int], Ran]
+
+
+def case(turns: int) -> Case:
+    """So many turns; a sample is one way in one turn."""
+    return Case("fuzzing", {"turns": turns}, SECONDS_A_TURN * turns, partial(_fuzz, turns=turns))
+
+
+def _fuzz(launcher: Launcher, turns: int) -> Samples:
+    """A sample has `turn`, `way`, `examples`, `steps` (of a scheduler), `commands` and `took_s`."""
+    for turn in range(turns):
+        for name, way in WAYS.items():
+            ran = way.run(launcher, way.examples, turn)
+            yield {
+                "turn": turn,
+                "way": name,
+                "examples": ran.examples,
+                "steps": ran.steps,
+                "commands": ran.commands,
+                "took_s": ran.seconds,
+            }
+
+
+class _Nobody:
+    """Ranks with no subject: they say at once that all is done."""
+
+    def send(self, rank: int, method: str, *arguments: object) -> None:
+        """Nothing begins."""
+
+    def receive(self, rank: int) -> Outcome:  # noqa: ARG002 # the contract's
+        """It is done."""
+        return Ok()
+
+
+class _Unheld(Driver):
+    """Takes the model through commands as for a subject, and compares nothing."""
+
+    def _compare(self, rank: int, busy: Begun, outcome: Outcome) -> None:
+        assert outcome == Ok(), f"{busy.name} on rank {rank}"
+
+
+def _alone(_: Launcher, examples: int, seed: int, checked: Sequence[Property]) -> Ran:
+    """The model, and the properties that it is held against on the way, with no subject and without hypothesis."""
+    draw = random.Random(seed)
+    began = time.perf_counter()
+    given: list[Command] = []
+    for _example in range(examples):
+        driver = _Unheld(HELD_TO.model(2), _Nobody(), HELD_TO, checked=checked)
+        for _command in range(STEPS_AN_EXAMPLE):
+            by_kind: dict[type, list[Command]] = {}
+            for command in driver.possible():
+                by_kind.setdefault(type(command), []).append(command)
+            by_kind.pop(Close, None)
+            given.append(draw.choice(draw.choice(list(by_kind.values()))))
+            driver.give(given[-1])
+        driver.catch_up()
+    steps = sum(isinstance(command, Step) for command in given)
+    return Ran(examples, len(given), steps, seconds=time.perf_counter() - began)
+
+
+def _in_memory(launcher: Launcher, examples: int, seed: int) -> Ran:
+    found = fuzz(
+        SUBJECT,
+        capabilities=HELD_TO,
+        examples=examples,
+        seed=seed,
+        timeout=TIMEOUT_S,
+        transports=("memory",),
+        launcher=launcher,
+    )
+    if found.failure or found.memory is None:
+        raise Lost(f"in memory: {_line(found.failure or found.note)}")
+    return found.memory
+
+
+def _on_processes(launcher: Launcher, examples: int, seed: int, ranks: int) -> Ran:
+    with RankPool(ranks, factory=SUBJECT, lanes=HELD_TO.names, timeout=TIMEOUT_S, launcher=launcher) as pool:
+        return _searched(pool, ranks, examples, seed)
+
+
+def _on_fresh_ones(_: Launcher, examples: int, seed: int) -> Ran:
+    with FreshRanks(2, SUBJECT, HELD_TO.names, TIMEOUT_S) as pool:
+        return _searched(pool, 2, examples, seed)
+
+
+def _searched(pool: Pool, ranks: int, examples: int, seed: int) -> Ran:
+    findings = Findings()
+    began = time.perf_counter()
+    lost = search(HELD_TO.model(ranks), pool, findings, HELD_TO, examples=examples, seed=seed)
+    took = time.perf_counter() - began
+    if lost or findings.failure:
+        raise Lost(_line(lost or (findings.failure.says if findings.failure else "")))
+    return Ran.of(findings, took)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+WAYS: Mapping[str, Way] = {
+    "model alone": Way(30, partial(_alone, checked=())),
+    "model, properties checked": Way(10, partial(_alone, checked=CHECKED)),
+    "in memory, 2 ranks": Way(10, _in_memory),
+    "2 real ranks": Way(20, partial(_on_processes, ranks=2)),
+    "4 real ranks": Way(8, partial(_on_processes, ranks=4)),
+    "2 fresh processes each": Way(2, _on_fresh_ones),
+}
+"""Every way, by its name, in the order of a turn."""

@@ -1,0 +1,140 @@
+"""What pipelining saves: a scheduler loop without agreement, blocking, pipelined and two rounds deep, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rankproof.benchmarks.estimates import Estimate
+from rankproof.benchmarks.frame import Case, Effort, Item
+from rankproof.benchmarks.interleaved import Setting, in_turn
+from rankproof.benchmarks.results import Measured, Results
+from rankproof.benchmarks.turns import Column, Turns, middle, over_turns, turns
+
+KINDS = ("alone", "blocking", "pipelined", "depth 2")
+"""A, B, C and D of the interleaved run."""
+
+FORWARDS_MS = (1.0, 5.0, 10.7, 20.0)
+DELAYS_MS = (0.0, 0.5, 2.8)
+RANKS = (2, 4)
+
+PARTS = ("offering", "taking", "all else")
+"""Of a step's time in the rank's own thread: tensor and issue; wait and result; counting, words, pops."""
+
+PUBLISHED = (10.7, 2.8)
+"""Milliseconds of forward and of added latency that make the row of sglang#39903's box of four B200."""
+
+PUBLISHED_THROUGHPUT = {"blocking": -0.208, "pipelined": -0.006}
+"""Throughput there against no cache at all (9,303 and 11,473 tokens a second against 11,546)."""
+
+PUBLISHED_HIDDEN = (1 / 9_303 - 1 / 11_473) / (1 / 9_303 - 1 / 11_546)
+"""The hidden fraction of those figures: times of a step are in the ratio of one over tokens a second."""
+
+SECONDS = 12.0
+QUICK_SECONDS = 7.0
+"""For one row."""
+
+
+def cases(effort: Effort) -> Sequence[Case]:
+    """Every row; the published one first, so that a run that is interrupted has it."""
+    rows = [(ranks, *PUBLISHED) for ranks in effort.ranks or RANKS]
+    if not effort.quick:
+        rows += [
+            (ranks, forward, delay)
+            for ranks in effort.ranks or RANKS
+            for forward in FORWARDS_MS
+            for delay in DELAYS_MS
+            if (forward, delay) != PUBLISHED
+        ]
+    else:
+        rows += [((effort.ranks or RANKS)[0], forward, delay) for forward, delay in ((10.7, 0.0), (1.0, 2.8))]
+    seconds = QUICK_SECONDS if effort.quick else SECONDS * effort.repeat
+    return [_case(ranks, forward, delay, seconds, effort.seed) for ranks, forward, delay in rows]
+
+
+def _case(ranks: int, forward_ms: float, delay_ms: float, seconds: float, seed: int) -> Case:
+    setting = Setting(ranks, forward_ms / 1000, delay_ms / 1000, seed=seed)
+    return Case(
+        f"{ranks} ranks, forward {forward_ms:g} ms, +{delay_ms:g} ms",
+        {"ranks": ranks, "forward_ms": forward_ms, "delay_ms": delay_ms},
+        seconds,
+        partial(in_turn, kinds=KINDS, setting=setting, seconds=seconds),
+    )
+
+
+ITEM = Item("overlap", "what pipelining saves in a scheduler loop on real gloo processes", cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one row comes to.
+
+    throughput  of each kind that agrees against none, as a fraction: -0.2 is a fifth less
+    hidden      the fraction of what blocking costs a step that is gone with one round in flight, or with two
+    reduce_s    what a blocking step waits for its round
+    waits_s     what a pipelined step still waits
+    overlapped  the fraction of that wait of blocking which is gone with one round in flight
+    core_s      what a step costs the rank's own thread in time of the core, by kind
+    parts_s     what of that a pipelined step spends on what, by the names of PARTS
+    """
+
+    ranks: int
+    forward_ms: float
+    delay_ms: float
+    throughput: dict[str, Estimate]
+    hidden: dict[str, Estimate]
+    reduce_s: Estimate
+    waits_s: Estimate
+    overlapped: Estimate
+    core_s: dict[str, Estimate]
+    parts_s: dict[str, Estimate]
+
+    @property
+    def published(self) -> bool:
+        """Whether it is the row of the published figures."""
+        return (self.forward_ms, self.delay_ms) == PUBLISHED
+
+
+def rows(results: Results) -> list[Row]:
+    """Every row that was measured, by ranks, forward and latency."""
+    found = [row(measured) for measured in results.of("overlap") if turns(measured, KINDS).count]
+    return sorted(found, key=lambda each: (each.ranks, each.forward_ms, each.delay_ms))
+
+
+def row(measured: Measured) -> Row:
+    """What the samples of one row come to."""
+    several = turns(measured, KINDS)
+    agreeing = KINDS[1:]
+    return Row(
+        ranks=int(measured.parameters["ranks"]),
+        forward_ms=float(measured.parameters["forward_ms"]),
+        delay_ms=float(measured.parameters["delay_ms"]),
+        throughput={kind: over_turns(several, partial(_against_alone, kind=kind)) for kind in agreeing},
+        hidden={kind: over_turns(several, partial(_hidden, kind=kind)) for kind in agreeing[1:]},
+        reduce_s=over_turns(several, lambda some: middle(some, "blocking", "wait_s")),
+        waits_s=over_turns(several, lambda some: middle(some, "pipelined", "wait_s")),
+        overlapped=over_turns(several, _overlapped),
+        core_s={kind: over_turns(several, partial(middle, kind=kind, what="core_s")) for kind in agreeing},
+        parts_s={part: over_turns(several, partial(_part, part=part)) for part in PARTS},
+    )
+
+
+def _against_alone(several: Turns, kind: str) -> Column:
+    return middle(several, "alone") / middle(several, kind) - 1
+
+
+def _hidden(several: Turns, kind: str) -> Column:
+    """(B - C) / (B - A), each the median over turns."""
+    blocking = middle(several, "blocking")
+    return (blocking - middle(several, kind)) / (blocking - middle(several, "alone"))
+
+
+def _part(several: Turns, part: str) -> Column:
+    offering, taking = (middle(several, "pipelined", what) for what in ("offer_core_s", "take_core_s"))
+    everything = middle(several, "pipelined", "core_s")
+    return {"offering": offering, "taking": taking, "all else": everything - offering - taking}[part]
+
+
+def _overlapped(several: Turns) -> Column:
+    return 1 - middle(several, "pipelined", "wait_s") / middle(several, "blocking", "wait_s")

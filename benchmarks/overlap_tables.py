@@ -1,0 +1,132 @@
+"""What was measured of overlap and guard words, as tables."""
+
+from __future__ import annotations
+
+from rankproof.benchmarks.guardwords import differences
+from rankproof.benchmarks.overlap import PARTS, PUBLISHED, PUBLISHED_HIDDEN, PUBLISHED_THROUGHPUT, Row, rows
+from rankproof.benchmarks.results import Results
+from rankproof.benchmarks.tables import Table, microseconds, milliseconds, percent
+
+
+def overlap_tables(results: Results) -> list[Table]:
+    """The published row beside ours, and then every row."""
+    measured = rows(results)
+    if not measured:
+        return []
+    return [*_beside_the_published([row for row in measured if row.published]), _every_row(measured), _costs(measured)]
+
+
+def _beside_the_published(measured: list[Row]) -> list[Table]:
+    if not measured:
+        return []
+    theirs = (
+        "sglang#39903, 4 B200",
+        "3.2",
+        f"{100 * PUBLISHED_THROUGHPUT['blocking']:.1f}%",
+        f"{100 * PUBLISHED_THROUGHPUT['pipelined']:.1f}%",
+        f"{100 * PUBLISHED_HIDDEN:.0f}%",
+        "-",
+    )
+    ours = [
+        (
+            f"here, {row.ranks} ranks",
+            milliseconds(row.reduce_s),
+            percent(row.throughput["blocking"]),
+            percent(row.throughput["pipelined"]),
+            percent(row.hidden["pipelined"]),
+            percent(row.overlapped),
+        )
+        for row in measured
+    ]
+    forward, delay = PUBLISHED
+    return [
+        Table(
+            f"The published box: a step of {forward:g} ms, a reduce that is {delay:g} ms slower",
+            ("where", "reduce, ms", "blocking", "pipelined", "hidden", "of the wait alone"),
+            (theirs, *ours),
+            (
+                "Throughput against none at all; hidden is the fraction of what blocking costs a step that is gone "
+                "with one round in flight, (B - C) / (B - A). What is left is the work of the rank's own thread, which "
+                "no pipelining hides; of the wait alone more is gone.",
+            ),
+        )
+    ]
+
+
+def _every_row(measured: list[Row]) -> Table:
+    return Table(
+        "Throughput against no agreement, and what is hidden",
+        ("ranks, forward, added", "blocking", "pipelined", "depth 2", "hidden at depth 1", "at depth 2"),
+        tuple(
+            (
+                _name(row),
+                *(percent(row.throughput[kind]) for kind in ("blocking", "pipelined", "depth 2")),
+                *(percent(row.hidden[kind]) for kind in ("pipelined", "depth 2")),
+            )
+            for row in measured
+        ),
+    )
+
+
+def _costs(measured: list[Row]) -> Table:
+    return Table(
+        "Where a step's time goes: waiting for the reduce, and the rank's own thread",
+        (
+            "ranks, forward, added",
+            "blocking waits, ms",
+            "pipelined waits, ms",
+            "of the wait gone",
+            "blocking core, us",
+            "pipelined core, us",
+            *(f"{part}, us" for part in PARTS),
+        ),
+        tuple(
+            (
+                _name(row),
+                milliseconds(row.reduce_s),
+                milliseconds(row.waits_s),
+                percent(row.overlapped),
+                microseconds(row.core_s["blocking"]),
+                microseconds(row.core_s["pipelined"]),
+                *(microseconds(row.parts_s[part]) for part in PARTS),
+            )
+            for row in measured
+        ),
+        (
+            "Core: time of the core in the rank's own thread, in the call of `step()` alone; it cannot be hidden. Of a "
+            "pipelined step, offering is making the tensor and issuing the reduce, taking is waiting and reading the "
+            "result, and all else is counting, guard words and pops. After a forward in which the core was idle its "
+            "caches are cold, and the same code takes several times as long as back to back (see growth).",
+        ),
+    )
+
+
+def _name(row: Row) -> str:
+    return f"{row.ranks}, {row.forward_ms:g} ms, +{row.delay_ms:g} ms"
+
+
+def guard_tables(results: Results) -> list[Table]:
+    """What guard words add to a step."""
+    measured = differences(results)
+    if not measured:
+        return []
+    return [
+        Table(
+            "What guard words add to a pipelined step",
+            ("ranks, forward", "guard words, step", "guard words, core us", "all checks, step", "all checks, core us"),
+            tuple(
+                (
+                    f"{each.ranks}, {each.forward_ms:g} ms",
+                    percent(each.loop["unguarded"], 2),
+                    microseconds(each.core_s["unguarded"]),
+                    percent(each.loop["bare"], 2),
+                    microseconds(each.core_s["bare"]),
+                )
+                for each in measured
+            ),
+            (
+                "Step: against the same step without. Guard words: the implementation with and without them. All "
+                "checks: the implementation against counts alone on plain queues, without words, digests or locks.",
+            ),
+        )
+    ]

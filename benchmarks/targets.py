@@ -1,0 +1,74 @@
+"""What was aimed for, and what this run has measured of it; nothing fails where a target is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rankproof.benchmarks.estimates import Estimate
+from rankproof.benchmarks.growth import points
+from rankproof.benchmarks.guardwords import differences
+from rankproof.benchmarks.overlap import PUBLISHED, Row, rows
+from rankproof.benchmarks.results import Results
+from rankproof.benchmarks.tables import Table, microseconds, percent
+
+HIDDEN = {2: 0.98, 4: 0.95}
+"""The fraction of what blocking costs that one round in flight is to hide, by ranks."""
+
+FORWARD_MS, DELAY_MS = PUBLISHED
+"""The shortest forward for which it is, and the slow reduce that is to be hidden."""
+
+CORE_S = 150e-6
+"""What a step is to cost the rank's own thread at most, at 2 ranks without load."""
+
+
+def target_tables(results: Results) -> list[Table]:
+    """A line for each target that something was measured of."""
+    lines = (*_hidden(results), *_deeper(results), *_guards(results), *_core(results))
+    if not lines:
+        return []
+    return [Table("Aimed for, and measured here", ("what", "target", "measured", "met"), lines)]
+
+
+def _line(what: str, target: str, measured: str, met: bool) -> tuple[str, ...]:
+    return what, target, measured, "yes" if met else "no"
+
+
+def _slow(results: Results) -> list[Row]:
+    return [row for row in rows(results) if row.delay_ms == DELAY_MS]
+
+
+def _hidden(results: Results) -> Iterator[tuple[str, ...]]:
+    for row in _slow(results):
+        if row.forward_ms >= FORWARD_MS and row.ranks in HIDDEN:
+            target = HIDDEN[row.ranks]
+            where = f"{row.ranks} ranks, forward {row.forward_ms:g} ms, +{row.delay_ms:g} ms"
+            for what, found in (("hidden", row.hidden["pipelined"]), ("of the wait alone", row.overlapped)):
+                yield _line(f"{what}, {where}", f"{100 * target:.0f}%", percent(found), found.value >= target)
+
+
+def _deeper(results: Results) -> Iterator[tuple[str, ...]]:
+    for row in _slow(results):
+        if row.forward_ms < row.delay_ms:
+            one, two = row.hidden["pipelined"], row.hidden["depth 2"]
+            what = f"hidden at depth 2, {row.ranks} ranks, forward {row.forward_ms:g} ms, +{row.delay_ms:g} ms"
+            yield _line(what, f"more than the {percent(one)} at depth 1", percent(two), two.low > one.high)
+
+
+def _guards(results: Results) -> Iterator[tuple[str, ...]]:
+    for each in differences(results):
+        found: Estimate = each.loop["unguarded"]
+        what = f"guard words, {each.ranks} ranks, forward {each.forward_ms:g} ms"
+        yield _line(what, "an interval with zero in it", percent(found, 2), found.includes_zero)
+
+
+def _core(results: Results) -> Iterator[tuple[str, ...]]:
+    target = f"under {1e6 * CORE_S:.0f}"
+    for point in points(results, "ranks"):
+        if point.place == 2:
+            found = point.core["pipelined"]
+            yield _line("a step's core time, back to back, us", target, microseconds(found), found.value < CORE_S)
+    for row in rows(results):
+        if (row.ranks, row.forward_ms, row.delay_ms) == (2, FORWARD_MS, 0.0):
+            found = row.core_s["pipelined"]
+            what = f"a step's core time, after {row.forward_ms:g} ms of idle core, us"
+            yield _line(what, target, microseconds(found), found.value < CORE_S)

@@ -1,0 +1,118 @@
+"""What verification costs, as tables."""
+
+from __future__ import annotations
+
+from rankproof.benchmarks.results import Results
+from rankproof.benchmarks.tables import Table, rate, short
+from rankproof.benchmarks.verification_summary import Found, World, found_faults, rates, solvers, worlds
+
+
+def verification_tables(results: Results) -> list[Table]:
+    """Proofs, exploring, fuzzing and faults; those that were measured."""
+    return [*_proofs(results), *_worlds(results), *_rates(results), *_faults(results)]
+
+
+def _proofs(results: Results) -> list[Table]:
+    found = solvers(results)
+    if not found:
+        return []
+    return [
+        Table(
+            f"Proofs, for every number of ranks: {found[0].obligations} obligations",
+            ("solver", "all, s", "the median one, ms", "the slowest, ms", "which is"),
+            tuple(
+                (
+                    each.name,
+                    f"{each.whole_s.value:.2f} ({each.whole_s.low:.2f} to {each.whole_s.high:.2f})",
+                    short(1e3 * each.middle_s),
+                    short(1e3 * each.slowest_s),
+                    each.slowest,
+                )
+                for each in found
+            ),
+            ("Each obligation is two questions: that its negation has no model, and that its hypotheses have one.",),
+        )
+    ]
+
+
+def _worlds(results: Results) -> list[Table]:
+    found = worlds(results)
+    if not found:
+        return []
+    return [
+        Table(
+            "Exploring every interleaving of the pipelined protocol",
+            ("ranks, lanes, acks a lane", "states", "seconds", "states a second", "bytes a state", "seen whole"),
+            tuple(_world(world) for world in found),
+            (
+                "A world that was not seen whole in its share of the time says how far the search had come. States are "
+                "those of the world; bytes are what the process has grown by.",
+            ),
+        )
+    ]
+
+
+def _world(world: World) -> tuple[str, ...]:
+    return (
+        f"{world.ranks}, {world.lanes}, {world.acks}",
+        f"{world.states:,}",
+        f"{world.seconds:.2f}",
+        short(world.states / world.seconds),
+        "-" if world.grown_bytes is None else f"{world.grown_bytes:.0f}",
+        "yes" if world.whole else "no",
+    )
+
+
+def _rates(results: Results) -> list[Table]:
+    found = rates(results)
+    if not found:
+        return []
+    naive = found[-1]
+    return [
+        Table(
+            "Fuzzing the reference implementation",
+            ("way", "scheduler steps a second", "schedules a second", f"against {naive.way}"),
+            tuple(
+                (
+                    each.way,
+                    rate(each.steps),
+                    rate(each.examples),
+                    f"{short(each.examples.value / naive.examples.value)} times",
+                )
+                for each in found
+            ),
+            (
+                "In turn, in the same run. The model alone has no subject and no hypothesis; the others run the same "
+                "random schedules. Fresh processes are what a test that starts its ranks anew for each schedule has.",
+            ),
+        )
+    ]
+
+
+def _faults(results: Results) -> list[Table]:
+    found = found_faults(results)
+    if not found:
+        return []
+    return [
+        Table(
+            "Time to find each fault, and its shortest schedule",
+            ("fault", "actions", "states", "explorer, ms", "solver, ms", "real processes, ms"),
+            tuple(_fault(each) for each in found),
+            (
+                "The solver's search is left out where it has no reading of the fault. On real processes random "
+                "schedules are run until one shows it; that is the median of the searches made, without the start of "
+                "the processes, and left out where it was not looked for or not found in time.",
+            ),
+        )
+    ]
+
+
+def _fault(found: Found) -> tuple[str, ...]:
+    return (
+        found.fault,
+        str(found.actions),
+        f"{found.states:,}",
+        short(1e3 * found.explorer_s),
+        "-" if found.solver_s is None else short(1e3 * found.solver_s),
+        "-" if found.hunt_s is None else short(1e3 * found.hunt_s),
+    )

@@ -1,0 +1,161 @@
+"""The search in memory, in one process apart, so that a subject that ends it takes no harness along."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.channel import Channel
+from rankproof.conformance.launcher import Launcher, Process
+from rankproof.conformance.machine import Failure, Findings
+from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.outcome import Died, last_line
+from rankproof.conformance.search import Ran, search
+from rankproof.conformance.worker import Factory, factory_name, look_up, make_subject
+from rankproof.model.errors import BadInput
+
+_TARGET = "rankproof.conformance.apart:serve"
+_TELL_EVERY = 0.1
+_DECLARED_WITHIN = 120.0  # a fresh interpreter that imports torch or an engine on a busy machine
+_SPARE = 60.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be searched; each field is as for `fuzz`. With no examples only the subject is asked."""
+
+    factory: Factory
+    ranks: int
+    capabilities: Capabilities | None
+    fallback: Capabilities
+    examples: int
+    seconds: float | None
+    seed: int
+    timeout: float
+    shrink_seconds: float
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What came of a job.
+
+    capabilities  what the subject is held to
+    ran           how much ran in memory; None where nothing did
+    failure       the smallest schedule that failed
+    note          why memory gave no answer, or empty
+    """
+
+    capabilities: Capabilities
+    ran: Ran | None = None
+    failure: Failure | None = None
+    note: str = ""
+
+
+def search_apart(job: Job, launcher: Launcher, progress: Callable[[int], None] | None = None) -> Searched:
+    """Carries a job out in a process of its own; `progress` is told the schedules done, now and then.
+
+    Raises BadInput for a factory that cannot be used.
+    """
+    process = launcher.start(_TARGET)
+    try:
+        process.channel.send(job)
+        return _followed(job, process, progress or (lambda _done: None))
+    finally:
+        process.end()
+
+
+def _followed(job: Job, process: Process, progress: Callable[[int], None]) -> Searched:
+    held_to: Capabilities | None = None
+    within = _DECLARED_WITHIN
+    while True:
+        try:
+            message = process.channel.receive(within)
+        except TimeoutError:
+            words = f"the process of all ranks said nothing for {within:g} s"
+        except EOFError:
+            process.wait(5.0)
+            last = last_line(process.last_words())
+            words = f"the process of all ranks {Died(process.code)}" + (f" ({last})" if last else "")
+        else:
+            match message:
+                case BadInput():
+                    raise message
+                case Capabilities():
+                    held_to = message
+                    within = 3 * job.timeout + job.shrink_seconds + _SPARE
+                case int():
+                    progress(message)
+                case Searched():
+                    return message
+            continue
+        if held_to is None:
+            raise BadInput(f"factory {factory_name(job.factory)}: {words} while a subject was made")
+        return Searched(held_to, note=words)
+
+
+def serve(channel: Channel) -> None:
+    """Carries out the one job that comes, and tells what it is held to, how far it has come, and what was found."""
+    job = channel.receive()
+    assert isinstance(job, Job)
+    try:
+        held_to = job.capabilities or declared(job.factory) or job.fallback
+    except BadInput as bad:
+        channel.send(bad)
+        return
+    channel.send(held_to)
+    if not held_to.in_memory:
+        channel.send(Searched(held_to, note="the subject says that its ranks cannot share a process"))
+    elif job.examples:
+        channel.send(_search(job, held_to, channel))
+    else:
+        channel.send(Searched(held_to))
+
+
+def declared(factory: Factory) -> Capabilities | None:
+    """What a subject of the factory, or the factory, says of itself; None where it says nothing.
+
+    Raises BadInput for a factory that cannot be used, or that says something else.
+    """
+    subject = make_subject(factory)
+    made_by = look_up(factory) if isinstance(factory, str) else factory
+    found = getattr(subject, "capabilities", None) or getattr(made_by, "capabilities", None)
+    if found is None or isinstance(found, Capabilities):
+        return found
+    where = f"factory {factory_name(factory)}"
+    raise BadInput(f"{where}: its capabilities are a {type(found).__name__}, not rankproof.conformance's Capabilities")
+
+
+def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
+    began = told = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > _TELL_EVERY:
+            told = time.monotonic()
+            channel.send(done)
+
+    findings = Findings(tell, job.seconds)
+    ranks = MemoryRanks(
+        job.ranks, factory=job.factory, lanes=held_to.names, timeout=job.timeout, reply_within=3 * job.timeout
+    )
+    try:
+        with ranks:
+            model = held_to.model(job.ranks)
+            note = search(
+                model,
+                ranks,
+                findings,
+                held_to,
+                examples=job.examples,
+                seed=f"{job.seed} in memory",  # processes then run other schedules
+                shrink_seconds=job.shrink_seconds,
+                checked=(),
+            )
+    except BadInput as bad:
+        return Searched(held_to, note=str(bad))
+    ran = Ran.of(findings, time.monotonic() - began)
+    if ranks.unsupported:
+        return Searched(held_to, ran, note=ranks.unsupported)
+    return Searched(held_to, ran, findings.failure, note)

@@ -1,0 +1,123 @@
+"""Which property a reply that differs has broken, and the difference as values.
+
+What the subject popped is put into the place of what the model popped, and the model's own checks judge it. So a rule
+of the protocol is not written here again; only what is no pop, such as a hang, is told by what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rankproof.conformance.driver import Reply
+from rankproof.conformance.outcome import Died, Hung, Ok, Raised
+from rankproof.conformance.subject import Observation
+from rankproof.model.actions import Action, Evict, Flush, Pop, Reset
+from rankproof.model.interleaving import apply, drained_by
+from rankproof.model.properties import PROPERTIES, Transition
+from rankproof.model.schedule import Schedule
+from rankproof.model.state import RankState, State
+
+_OF_POPS = ("finished-before-pop", "same-pops", "exact-delay", "bounded-lag")
+
+_SAID = {
+    r"issued .* where rank \d+ issued": "matched-collectives",
+    r"wrote into the tensor": "one-owner",
+    r"timed? ?out": "no-deadlock",
+}
+"""What a group says, in memory or gloo, of a property that the subject has broken; whatever the subject makes of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field of the observation, with what the model has there and what the subject gave, each as Python writes it."""
+
+    field: str
+    model: str
+    subject: str
+
+
+def differences_of(reply: Reply | None) -> tuple[Difference, ...]:
+    """Where the observation that came is not the one expected; nothing where there was none to compare."""
+    if reply is None or reply.expected is None or not isinstance(reply.outcome, Ok):
+        return ()
+    model, subject = reply.expected, reply.outcome.value
+    if not isinstance(subject, Observation):
+        return (Difference("observation", repr(model), repr(subject)),)
+    names = Observation.__dataclass_fields__
+    pairs = ((name, getattr(model, name), getattr(subject, name)) for name in names)
+    return tuple(Difference(name, repr(ours), repr(theirs)) for name, ours, theirs in pairs if ours != theirs)
+
+
+def broken_property(schedule: Schedule, reply: Reply | None) -> str:
+    """The name of the property that the reply at the end of the schedule breaks; empty where none of the model's is."""
+    if reply is None:
+        return schedule.breaks or ""
+    match reply.outcome:
+        case Died():
+            return "contained-failure"
+        case Hung():
+            return "no-deadlock"
+        case Raised(_, message):
+            found = (name for said, name in _SAID.items() if re.search(said, message, re.IGNORECASE))
+            return next(found, "")
+        case Ok(Observation() as seen) if reply.expected is not None:
+            return _of_observation(schedule, reply, reply.expected, seen)
+        case Ok() if reply.expected is None:
+            return "contained-failure"  # it goes on where the model's rank has ended
+        case _:
+            return ""
+
+
+def _of_observation(schedule: Schedule, reply: Reply, expected: Observation, seen: Observation) -> str:
+    if seen.popped != expected.popped and len(seen.popped) == len(expected.popped):
+        for transition in _as_popped(schedule, reply.rank, seen.popped):
+            for name in _OF_POPS:
+                if PROPERTIES[name].broken(transition):
+                    return name
+    if seen.waited_unfinished != expected.waited_unfinished:
+        return "finished-before-pop"
+    if seen.in_flight > schedule.model.protocol.window:
+        return "one-owner"
+    if seen.in_flight != expected.in_flight:
+        return "matched-collectives" if reply.name == "step" else "clean-lifecycle"
+    return "clean-lifecycle" if reply.name == "reset" and seen.left != expected.left else ""
+
+
+def _as_popped(schedule: Schedule, rank: int, popped: Sequence[tuple[int, ...]]) -> list[Transition]:
+    """The last pop of the rank on the schedule, with what the subject popped in it; none where that is not known."""
+    states: list[State] = [schedule.model.start]
+    last: tuple[Action, State] | None = None
+    for action in schedule.actions:
+        if action.rank == rank and isinstance(action, Pop | Flush | Reset | Evict):
+            last = action, states[-1]
+        after = apply(schedule.model, states[-1], action)
+        if not isinstance(after, State):
+            return []
+        states.append(after)
+    if last is None:
+        return []
+    action, before = last
+    if not isinstance(action, Pop):
+        drained = drained_by(schedule.model, before, action)
+        before = _with(before, rank, drained[0]) if drained else before
+    if isinstance(action, Evict):  # its drain pops as a step does; what it pops of its own is judged by itself
+        of_drain = [() if lane == action.lane else acks for lane, acks in enumerate(popped)]
+        of_own = [acks if lane == action.lane else () for lane, acks in enumerate(popped)]
+        me = before.ranks[rank]
+        owed = tuple(len(me.lanes[lane].popped) if lane == action.lane else due for lane, due in enumerate(me.owed))
+        before = _with(before, rank, replace(me, owed=owed))
+        return [_popping(schedule, before, Pop(rank), of_drain), _popping(schedule, before, action, of_own)]
+    return [_popping(schedule, before, Pop(rank), popped)]
+
+
+def _popping(schedule: Schedule, before: State, action: Action, popped: Sequence[tuple[int, ...]]) -> Transition:
+    me = before.ranks[action.rank]
+    lanes = tuple(lane.without(acks, popped=lane.popped + acks) for lane, acks in zip(me.lanes, popped, strict=True))
+    after = _with(before, action.rank, replace(me, lanes=lanes, allowed=(), owed=()))
+    return Transition(schedule.model, before, action, after, ())
+
+
+def _with(state: State, rank: int, me: RankState) -> State:
+    return replace(state, ranks=(*state.ranks[:rank], me, *state.ranks[rank + 1 :]))

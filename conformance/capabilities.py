@@ -1,0 +1,108 @@
+"""What a subject says it does: its lag, its lanes, what may be asked of it; and the model that it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from rankproof.model.interleaving import Model
+from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
+from rankproof.model.scenario import Scenario
+
+Count: TypeAlias = Literal["prefix", "size"]
+"""How a lane is counted: by its finished prefix, or by its length."""
+
+Operation: TypeAlias = Literal["flush", "reset", "evict", "reconfigure"]
+"""A method of the subject contract that an implementation need not have a counterpart of."""
+
+PLENTY = 300
+"""More of everything than one random schedule comes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One lane: its name, how it is counted, and whether an eviction may empty it.
+
+    A "prefix" lane is given acks that are unfinished, and `finish` tells when one finishes. A "size" lane is given only
+    what has finished, each rank at its own time but all in one order, as background threads fill the storage lanes of
+    an engine: there `enqueue` is all that the subject is told. To the model both are one thing: what it calls the
+    enqueue of an ack says that the ack is to come, and what it calls its finish is in a size lane the moment at which
+    the subject gets it.
+    """
+
+    name: str
+    counts: Count = "prefix"
+    evicts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a subject is held to; the defaults are those of the pipelined protocol with a write and a load lane.
+
+    A subject, or the factory that makes it, says so in an attribute named `capabilities`.
+
+    lag         steps between a count and the pop that it allows: 0 blocking, 1 pipelined, k for depth k
+    cumulative  whether a round counts all that ever was ready (a watermark); any lag above 1 needs it
+    lanes       the lanes, in the order of the numbers by which commands and observations name them
+    order       whether acks are popped by position, so that their order counts; or by identity, as from a set: then
+                the acks of one call are compared without their order
+    waits       whether a pop may wait for an ack that is unfinished on its own rank, as a follower in a pipeline does
+    supports    the operations that may be asked of it; the others are never sent
+    storage     how many of the lanes, the last ones, are there only while `reconfigure("storage", True)` holds
+    in_memory   whether its ranks may also share one process, where they can be searched a hundred times as fast; False
+                for a subject that keeps state in module globals, or makes groups of its own
+    """
+
+    lag: int = 1
+    cumulative: bool = False
+    lanes: tuple[Lane, ...] = (Lane("write"), Lane("load"))
+    order: Literal["position", "identity"] = "position"
+    waits: bool = False
+    supports: frozenset[Operation] = frozenset({"flush", "reset", "evict"})
+    storage: int = 0
+    in_memory: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, saying what to write instead, for a combination that no implementation can have."""
+        if self.lag < 0:
+            raise ValueError(f"lag must be 0 or more, not {self.lag}")
+        if self.lag > 1 and not self.cumulative:
+            raise ValueError(f"a lag of {self.lag} over-pops unless its counts are cumulative: say cumulative=True")
+        if not self.lanes or len({lane.name for lane in self.lanes}) != len(self.lanes):
+            raise ValueError("a subject has at least one lane, and each lane a name of its own")
+        if not 0 <= self.storage <= len(self.lanes):
+            raise ValueError(f"storage must be 0 to {len(self.lanes)} of the lanes, not {self.storage}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the lanes, as `SubjectConfig.lanes` gives them to the subject."""
+        return tuple(lane.name for lane in self.lanes)
+
+    @property
+    def protocol(self) -> Protocol:
+        """The right protocol of this lag."""
+        right = BLOCKING if self.lag == 0 else PIPELINED if self.lag == 1 else replace(PIPELINED, lag=self.lag)
+        return replace(right, offers="cumulative") if self.cumulative else right
+
+    def scenario(self, ranks: int) -> Scenario:
+        """A world that random schedules do not come to the end of; as in the engine, enqueues are aligned with steps.
+
+        It holds none of what the subject does not support.
+        """
+        return Scenario(
+            ranks=ranks,
+            lanes=self.names,
+            acks=PLENTY,
+            resets=PLENTY if "reset" in self.supports else 0,
+            evicts=PLENTY if "evict" in self.supports else 0,
+            flushes=PLENTY if "flush" in self.supports else 0,
+            attaches=PLENTY if self.storage and "reconfigure" in self.supports else 0,
+            storage=self.storage,
+            closes=1,
+            aligned_enqueue=True,
+            ahead=PLENTY,
+        )
+
+    def model(self, ranks: int) -> Model:
+        """What the subject is held against on so many ranks."""
+        return Model(self.protocol, self.scenario(ranks))

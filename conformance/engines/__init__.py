@@ -1,0 +1,1 @@
+"""Published engines, driven unmodified as subjects."""

@@ -1,0 +1,211 @@
+"""Ranks in one process: each subject runs in a thread of its own, and only the one that was told to go runs.
+
+A wait for a peer suspends a rank, and the driver sees it as busy, exactly as it sees a process. Time in the group is
+not real: where a reply is asked for and no rank can go on, the deadline of the wait has come, at once. Only a subject
+that blocks in something else, or never returns, is waited for in real time; then its rank hung, and is abandoned.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import partial
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from rankproof.conformance.memory_board import Board
+from rankproof.conformance.memory_group import MemoryConfig, MemoryGroup
+from rankproof.conformance.memory_seat import LOAD, Seat, patience_of
+from rankproof.conformance.memory_world import worlds_apart
+from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.worker import Factory, check_factory, factory_name
+from rankproof.model.errors import BadInput
+
+
+class MemoryRanks:
+    """A subject on each of `ranks` ranks, all in this process; the surface of `RankPool`, and its arguments.
+
+    The factory is looked up in this process, so that what it imports stays, and what its subjects keep in module
+    globals all ranks share. A subject that ends the process, as by `os._exit`, ends it.
+    Use it in a `with`. Not for use by several threads.
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        *,
+        factory: Factory,
+        lanes: tuple[str, ...] = ("write", "load"),
+        timeout: float = 10.0,
+        reply_within: float = 30.0,
+    ) -> None:
+        if ranks < 1:
+            raise BadInput(f"there is at least 1 rank, not {ranks}")
+        check_factory(factory)
+        self._factory = factory
+        self._lanes = lanes
+        self._timeout = timeout
+        self._reply_within = reply_within
+        self._seats = [Seat(rank) for rank in range(ranks)]
+        self._board = Board(ranks)
+        self._unsupported = ""
+        self._groups = 0
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            self._worlds = undo.enter_context(worlds_apart())
+            self._directory = undo.enter_context(TemporaryDirectory(prefix="rankproof-", ignore_cleanup_errors=True))
+            undo.callback(self._leave)
+            self._set_up()
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._undo:
+            if kind is None:
+                self._close_subjects()
+
+    @property
+    def world(self) -> int:
+        """The number of ranks."""
+        return len(self._seats)
+
+    @property
+    def unsupported(self) -> str:
+        """What a subject has asked of a group that only real processes have, or empty."""
+        return self._unsupported or self._board.unsupported
+
+    def send(self, rank: int, method: str, *arguments: object) -> None:
+        """Lets a rank begin to call `method` of its subject, and takes it as far as it gets without its peers.
+
+        Raises RuntimeError when the rank still owes the reply to an earlier command.
+        """
+        seat = self._seats[rank]
+        if seat.owes is not None:
+            raise RuntimeError(f"rank {rank} still owes the reply to {seat.owes}; cannot send {method}")
+        if seat.died:
+            seat.owes = method
+        else:
+            seat.begin(method, arguments)
+
+    def receive(self, rank: int, within: float | None = None) -> Outcome:
+        """What became of the command last sent to `rank`, as `RankPool.receive`; takes the others on as it needs them.
+
+        Raises RuntimeError when no reply is owed.
+        """
+        seat = self._seats[rank]
+        if seat.owes is None:
+            raise RuntimeError(f"rank {rank} owes no reply")
+        limit = self._reply_within if within is None else within
+        deadline = time.monotonic() + limit
+        while seat.died is None and (seat.running or seat.outcome is None):
+            if time.monotonic() > deadline or not self._get_further(seat, limit, deadline):
+                return Hung(limit, seat.stands)
+        outcome = seat.died or seat.outcome
+        assert outcome is not None
+        if seat.owes == "close":
+            seat.closed, seat.subject = outcome, None
+        if isinstance(outcome, Died):
+            self._board.lose(f"Connection closed by peer: rank {rank} has ended")
+        seat.owes = None
+        return outcome
+
+    def call(self, rank: int, method: str, *arguments: object, within: float | None = None) -> Outcome:
+        """`send`, then `receive`."""
+        self.send(rank, method, *arguments)
+        return self.receive(rank, within)
+
+    def aside(self, rank: int, method: str, *arguments: object) -> None:
+        """Calls `method` of a subject that is within another call, at once and without a reply."""
+        getattr(self._seats[rank].subject, method)(*arguments)
+
+    def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
+        """Ends a rank as SIGKILL does: it does nothing more, and its peers lose it. Raises ValueError for another."""
+        if signum is not signal.SIGKILL:
+            raise ValueError(f"a rank in memory can be killed, but not be sent {signum.name}")
+        seat = self._seats[rank]
+        seat.died = seat.died or Died(-signum)
+        seat.leave()
+        self._board.lose(f"Connection closed by peer: rank {rank} has ended")
+
+    def regroup(self) -> tuple[Outcome | None, ...]:
+        """Closes the subjects and sets fresh ones up, on a fresh group; a rank that cannot go on gets a fresh thread.
+
+        Gives what became of `close` on each rank, None where it was not called. Raises BadInput as `RankPool` does.
+        """
+        closed = self._close_subjects()
+        for rank, seat in enumerate(self._seats):
+            seat.subject = None
+            if seat.died or seat.owes is not None:
+                seat.leave()
+                self._seats[rank] = Seat(rank)
+        self._set_up()
+        return closed
+
+    def renew(self) -> tuple[Outcome | None, ...]:
+        """As `regroup`, which costs no more here."""
+        return self.regroup()
+
+    def _get_further(self, seat: Seat, limit: float, deadline: float) -> bool:
+        """Takes some rank further that `seat` may need for its reply; False where the limit of the reply came first."""
+        if seat.running:
+            return seat.stops(deadline - time.monotonic())
+        if seat.can_go_on:
+            seat.run()
+            return True
+        for other in self._seats:
+            if other.can_go_on:
+                other.run()
+                return True
+        free = [other for other in self._seats if other.running]
+        real = min(deadline, time.monotonic() + seat.within) - time.monotonic()
+        if any(other.stops(real / len(free)) for other in free) or seat.can_go_on:
+            return True
+        if limit < seat.within:
+            return False  # the reply is given up before the wait is
+        seat.run()  # nobody can move: time passes, and the deadline of the wait has come
+        return True
+
+    def _set_up(self) -> None:
+        self._unsupported = self.unsupported
+        self._board = board = Board(len(self._seats))
+        groups = [MemoryGroup(seat.rank, board, self._timeout, patience_of(seat, board)) for seat in self._seats]
+        self._groups += 1
+        store_file = os.path.join(self._directory, str(self._groups))
+        self._require_ok(LOAD, [(partial(self._worlds.enter, group), self._factory) for group in groups])
+        self._require_ok(
+            "setup",
+            [
+                (MemoryConfig(rank, board.world, self._lanes, self._timeout, store_file, group),)
+                for rank, group in enumerate(groups)
+            ],
+        )
+
+    def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
+        for rank, given in enumerate(arguments):
+            self.send(rank, method, *given)
+        for rank, outcome in self._receive_each(range(len(self._seats))):
+            if isinstance(outcome, Raised) and outcome.kind == "BadInput":
+                raise BadInput(outcome.message)
+            if not isinstance(outcome, Ok):
+                raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {outcome}")
+
+    def _close_subjects(self) -> tuple[Outcome | None, ...]:
+        closing = [seat.rank for seat in self._seats if seat.subject is not None and seat.owes is None]
+        for rank in closing:
+            self.send(rank, "close")
+        self._receive_each(closing)
+        return tuple(seat.closed for seat in self._seats)
+
+    def _receive_each(self, ranks: Iterable[int]) -> list[tuple[int, Outcome]]:
+        return [(rank, self.receive(rank)) for rank in ranks]
+
+    def _leave(self) -> None:
+        for seat in self._seats:
+            seat.leave()

@@ -1,0 +1,130 @@
+"""A schedule that needs no driver: from a shared seed each rank makes its own part, whatever the others do meanwhile.
+
+What the engine does on every rank (enqueue, step, flush, reset, evict) is drawn once and comes on each rank in the same
+order; when acks finish is drawn for each rank alone. In the protocol the actions of different ranks commute, so what
+each rank sees is settled by this, whichever way the ranks come to stand to each other in time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rankproof.conformance.capabilities import PLENTY, Capabilities
+from rankproof.conformance.commands import Command, Step, calls_of
+from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Reset
+from rankproof.model.state import RankState
+
+MOST_STEPS = 100
+"""Steps of one example at most, so that it stays within the bounds of the model's scenario."""
+
+_FINISHES = 0.4
+"""How likely an unfinished ack finishes before the next thing that the engine does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every rank has to know to do its part; all ranks must be given the same.
+
+    subject   "package.module:factory"
+    world     the number of ranks
+    examples  schedules, one after the other, each with new subjects
+    steps     scheduler steps in each, before those that empty the lanes
+    timeout   seconds that a wait of the subject may last
+    """
+
+    subject: str
+    world: int
+    seed: int = 0
+    examples: int = 20
+    steps: int = 30
+    timeout: float = 10.0
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+
+def commands_of(plan: Plan, example: int, rank: int) -> tuple[Command, ...]:
+    """The part of one rank in one example, counted from 0: the same wherever and whenever it is made."""
+    script = _script(plan, example)
+    return tuple(_part(plan.capabilities, script, _Dice(f"{plan.seed}/{example}/{rank}"), rank))
+
+
+class _Dice:
+    """Choices from a seed. Of all that `random` offers, only `random()` is promised to stay the same."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)
+
+    def below(self, count: int) -> int:
+        return int(self._random.random() * count)
+
+    def happens(self, chance: float) -> bool:
+        return self._random.random() < chance
+
+
+def _script(plan: Plan, example: int) -> list[tuple[str, int]]:
+    """What the engine does on every rank: kinds of events, each with its lane (0 where it has none)."""
+    can, dice = plan.capabilities, _Dice(f"{plan.seed}/{example}")
+    evictable = [lane for lane, each in enumerate(can.lanes) if each.evicts] if "evict" in can.supports else []
+    kinds = ["step"] * 6 + ["enqueue"] * 5 + ["evict"] * bool(evictable)
+    kinds += [kind for kind in ("flush", "reset") if kind in can.supports]
+    given = [0] * len(can.lanes)
+    script: list[tuple[str, int]] = []
+    while sum(kind == "step" for kind, _ in script) < plan.steps:
+        kind = kinds[dice.below(len(kinds))]
+        lane = evictable[dice.below(len(evictable))] if kind == "evict" else dice.below(len(can.lanes))
+        if kind == "enqueue":
+            if given[lane] == PLENTY:
+                continue
+            given[lane] += 1
+        script.append((kind, lane))
+    return script
+
+
+def _part(can: Capabilities, script: list[tuple[str, int]], dice: _Dice, rank: int) -> Iterator[Command]:
+    unfinished: list[list[int]] = [[] for _ in can.lanes]
+    given = [0] * len(can.lanes)
+    for kind, lane in script:
+        yield from _finish_some(can, unfinished, dice, rank)
+        match kind:
+            case "enqueue":
+                unfinished[lane].append(given[lane])
+                yield Enqueue(rank, lane, given[lane])
+                given[lane] += 1
+            case "evict":  # which waits for all that is in the lane
+                yield from _finish_all(unfinished, rank, lane)
+                yield Evict(rank, lane)
+            case "reset":
+                unfinished = [[] for _ in can.lanes]
+                yield Reset(rank)
+            case "flush":
+                yield Flush(rank)
+            case _:
+                yield Step(rank)
+    for lane in range(len(can.lanes)):
+        yield from _finish_all(unfinished, rank, lane)
+    yield from [Step(rank)] * (can.lag + 2)
+    if "flush" in can.supports:
+        yield Flush(rank)
+
+
+def _finish_some(can: Capabilities, unfinished: list[list[int]], dice: _Dice, rank: int) -> Iterator[Command]:
+    for lane, acks in enumerate(unfinished):
+        for ack in tuple(acks):
+            if dice.happens(_FINISHES):
+                acks.remove(ack)
+                yield Finish(rank, lane, ack)
+            elif can.lanes[lane].counts == "size":
+                break  # what arrives in such a lane arrives in one order
+
+
+def _finish_all(unfinished: list[list[int]], rank: int, lane: int) -> Iterator[Command]:
+    for ack in unfinished[lane]:
+        yield Finish(rank, lane, ack)
+    unfinished[lane] = []
+
+
+def call_of(command: Command, can: Capabilities) -> tuple[str, tuple[object, ...]]:
+    """The method of the subject that carries a command out, and its arguments; no method where it is told nothing."""
+    calls = calls_of(command, RankState(lanes=()), can)  # none of these commands depends on the state of its rank
+    return calls[0] if calls else ("", ())

@@ -1,0 +1,157 @@
+"""Ranks that are gone: what becomes of the others, and of a rank whose step ends between its wait and its issue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rankproof.model import rules
+from rankproof.model.protocol import Phase, Protocol
+from rankproof.model.reading import Number, Rank, Truth
+from rankproof.proofs.alone_invariant import invariant
+from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.interleaved import one_in_flight_or_watermarks
+from rankproof.proofs.interleaved_claims import world
+from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
+from rankproof.proofs.ranks_alone import moved
+
+
+def _crash(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """A crash is a rank that takes no further action, so the invariant stays; the others get no further than this."""
+    _, at, crashed, _, known = world(reading, protocol, ("window", "ahead"))
+
+    def held_up(rank: Rank) -> Truth:
+        return reading.both(
+            at(rank).issued <= at(crashed).issued + protocol.window, at(rank).consumed <= at(crashed).issued
+        )
+
+    return known, {"goal": reading.every_rank(held_up)}
+
+
+def _told(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """A rank comes to its wait while another is gone: for a round that it did not issue, the wait is an error.
+
+    And it comes to such a wait: with as many rounds in flight as it may have beyond the one that is gone, it has to
+    wait for the first of them. So within a window of steps every rank has the error.
+    """
+    _, at, crashed, _, known = world(reading, protocol, ("window", "ahead"))
+    me, alive = at(reading.rank("waits")), reading.family("alive")
+    known |= {
+        "gone": alive(crashed) == 0,
+        "in-its-wait": me.phase == protocol.phases.index(Phase.WAIT),
+    }
+    is_due = rules.due(protocol, me.issued, me.consumed)
+    lost = rules.lost(reading, protocol, me.consumed, lambda rank: at(rank).issued, lambda rank: alive(rank) == 1)
+    never_comes = reading.negate(me.consumed + 1 <= at(crashed).issued)
+    at_the_end = at(crashed).issued + protocol.window <= me.issued
+    return known, {
+        "told": reading.implies(never_comes, lost),
+        "at-last": reading.implies(at_the_end, reading.both(is_due, never_comes)),
+    }
+
+
+def _nobody_waits_for_ever(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """While some rank is alive, one that is can take its next phase, or drain, or is told that it never can.
+
+    The least number of rounds issued by all ranks, and by those that are gone, say whether a round is there, or lost.
+    """
+    _, at, _, _, known = world(reading, protocol, ())
+    alive, beyond = reading.family("alive"), reading.number("beyond")
+
+    def issued(rank: Rank) -> Number:
+        return at(rank).issued
+
+    def issued_if_gone(rank: Rank) -> Number:
+        return reading.choose(alive(rank) == 1, beyond, issued(rank))
+
+    least, least_of_the_gone = reading.minimum(issued), reading.minimum(issued_if_gone)
+    known["beyond-all"] = reading.every_rank(lambda rank: issued(rank) + 2 <= beyond)
+    known["consumed-is-issued"] = reading.every_rank(lambda rank: at(rank).consumed <= issued(rank))
+    known["some-rank-lives"] = reading.negate(reading.every_rank(lambda rank: reading.negate(alive(rank) == 1)))
+
+    def stuck(rank: Rank) -> Truth:
+        me = at(rank)
+        in_its_wait = reading.both(
+            me.phase == protocol.phases.index(Phase.WAIT), rules.due(protocol, me.issued, me.consumed)
+        )
+        in_a_drain = reading.both(me.phase == 0, 1 <= rules.in_flight(me.issued, me.consumed))
+        ends = [me.consumed + 1 <= least]
+        if protocol.deadline == "set":
+            ends.append(reading.negate(me.consumed + 1 <= least_of_the_gone))
+        waits = reading.both(reading.either(in_its_wait, in_a_drain), reading.negate(reading.either(*ends)))
+        return reading.either(reading.negate(alive(rank) == 1), waits)
+
+    number = reading.number("some_round")
+    complete = rules.complete(reading, number, issued)
+    lost = rules.lost(reading, protocol, number, issued, lambda rank: alive(rank) == 1)
+    of_the_gone = reading.both(number + 1 <= beyond, reading.negate(number + 1 <= least_of_the_gone))
+    goals: Goals = {
+        "complete": complete == (number + 1 <= least),
+        "goal": reading.negate(reading.every_rank(stuck)),
+    }
+    if protocol.deadline == "set":
+        goals["lost"] = reading.implies(number + 1 <= beyond, lost == of_the_gone)
+    return known, goals
+
+
+def _throw(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """Something throws on a rank between its wait and its issue, and the rest of its step is not taken."""
+    history, before, actor, numbers, known = world(reading, protocol)
+    me = before(actor)
+    wait, issue = (protocol.phases.index(phase) for phase in (Phase.WAIT, Phase.ISSUE))
+    known["thrown"] = reading.either(*(me.phase == index for index in range(wait + 1, issue + 1)))
+    after = me  # it takes nothing more, and what it was allowed to pop it never pops
+    if protocol.throws == "carries-on":
+        after = replace(me, phase=0, allowed=0, steps=me.steps + 1)
+    return known, invariant(history, moved(reading, before, actor, after), numbers)
+
+
+def _raised_between(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """A rank that raises between its wait and its issue has gone through the step without a round of its own."""
+    _, at, actor, _, known = world(reading, protocol, ("in-step",))
+    known["raised"] = at(actor).phase == len(protocol.phases) - 1
+    return known, {"goal": at(actor).issued == at(actor).steps + 1}
+
+
+FAILURE: tuple[Obligation, ...] = (
+    Obligation(
+        "bounded-skew/crash",
+        "bounded-skew",
+        "no rank issues more than a window of rounds beyond one that has stopped, or consumes what that did not issue",
+        (),
+        _crash,
+        applies=one_in_flight_or_watermarks,
+    ),
+    Obligation(
+        "contained-failure/told",
+        "contained-failure",
+        "every rank comes, within a window of rounds, to a wait for one that is gone, and there it has an error",
+        (),
+        _told,
+        applies=one_in_flight_or_watermarks,
+    ),
+    Obligation(
+        "contained-failure/nobody-waits-for-ever",
+        "contained-failure",
+        "while some rank is alive, one of them can go on or is told that it cannot",
+        (),
+        _nobody_waits_for_ever,
+    ),
+    Obligation(
+        "contained-failure/throw",
+        "contained-failure",
+        "an exception between wait and issue leaves the invariant: the rank takes nothing more, no other is touched",
+        (),
+        _throw,
+        applies=lambda protocol: protocol.lag >= 1 and one_in_flight_or_watermarks(protocol),
+    ),
+)
+
+FALSE_OF_FAILURE: tuple[Obligation, ...] = (
+    Obligation(
+        "false/raising-is-a-step",
+        "matched-collectives",
+        "a rank that raised between wait and issue has issued as many rounds as it has gone through steps",
+        (),
+        _raised_between,
+    ),
+)

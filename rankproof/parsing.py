@@ -1,0 +1,37 @@
+"""From arguments to a verb at work: typer's ways of saying that it cannot be done become bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from rankproof.commands import Task, app
+from rankproof.model.errors import BadInput
+
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""Typer's errors about options and arguments; typer gives no public name to their common class."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Does what the arguments say and gives the exit code of the verdict, or 0 for help.
+
+    Raises BadInput, also for arguments that cannot be used, OutputClosed and KeyboardInterrupt.
+    """
+    command = typer.main.get_command(app)
+    try:
+        outcome: Task | int = command.main(args=list(arguments), prog_name="rankproof", standalone_mode=False)
+    except UsageError as error:
+        raise BadInput(_usage(error)) from error
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    if isinstance(outcome, int):
+        return outcome
+    return outcome().exit_code
+
+
+def _usage(error: Exception) -> str:
+    """Typer's words about an option or an argument, in one line, with where to read more."""
+    words = " ".join(getattr(error, "format_message", error.__str__)().split()).replace("Value error, ", "")
+    verb = getattr(getattr(error, "ctx", None), "command_path", "rankproof")
+    return f"{words[:1].lower()}{words[1:].rstrip('.')} (see {verb} --help)"

@@ -1,0 +1,119 @@
+"""The added latency: what it delays, and what it leaves as it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from rankproof.benchmarks import delayed
+from rankproof.benchmarks.delayed import DelayedTransport
+from rankproof.impl.errors import PeerLost
+
+DELAY_S = 0.02
+
+
+class Arriving:
+    """A transport whose rounds arrive when the test says so, and which keeps a record of the calls."""
+
+    rank = 0
+    world = 2
+    timeout = 5.0
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.threads: list[threading.Thread] = []
+        self.arrives = threading.Semaphore(0)
+        self.error: PeerLost | None = None
+
+    def offer(self, round_number: int, vector: Sequence[int]) -> None:
+        self.calls.append(f"offer {round_number} {tuple(vector)}")
+        self.threads.append(threading.current_thread())
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        assert self.arrives.acquire(timeout=self.timeout)
+        self.calls.append(f"agreed {round_number}")
+        if self.error:
+            raise self.error
+        return (10 * round_number,)
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def test_a_round_is_offered_at_once_and_by_the_callers_own_thread() -> None:
+    inner = Arriving()
+    transport = DelayedTransport(inner, DELAY_S)
+    transport.offer(1, (7, 8))
+    assert inner.calls == ["offer 1 (7, 8)"]
+    assert inner.threads == [threading.current_thread()]
+    inner.arrives.release()
+    transport.close()
+
+
+def test_a_result_is_there_the_delay_after_it_has_arrived_and_not_before() -> None:
+    inner = Arriving()
+    transport = DelayedTransport(inner, DELAY_S)
+    transport.offer(1, (1,))
+    arrived = time.perf_counter()
+    inner.arrives.release()
+    assert transport.agreed(1) == (10,)
+    assert time.perf_counter() - arrived >= DELAY_S
+    transport.close()
+
+
+def test_rounds_in_flight_are_issued_and_taken_in_order() -> None:
+    inner = Arriving()
+    transport = DelayedTransport(inner, 0.001)
+    for number in (1, 2, 3):
+        transport.offer(number, (number,))
+        inner.arrives.release()
+    assert [transport.agreed(number) for number in (1, 2, 3)] == [(10,), (20,), (30,)]
+    transport.close()
+    offers = [call for call in inner.calls if call.startswith("offer")]
+    taken = [call for call in inner.calls if call.startswith("agreed")]
+    assert offers == ["offer 1 (1,)", "offer 2 (2,)", "offer 3 (3,)"]
+    assert taken == ["agreed 1", "agreed 2", "agreed 3"]
+
+
+class StandingClock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def test_latencies_of_rounds_in_flight_together_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = StandingClock()
+    monkeypatch.setattr(delayed, "time", clock)
+    inner = Arriving()
+    transport = DelayedTransport(inner, DELAY_S)
+    for number in (1, 2):
+        transport.offer(number, (number,))
+        inner.arrives.release()
+    assert all(arriving.here.wait(inner.timeout) for arriving in transport._in_flight)
+    assert [transport.agreed(1), transport.agreed(2)] == [(10,), (20,)]
+    assert clock.slept == [DELAY_S, 0]
+    transport.close()
+
+
+def test_an_error_comes_where_the_result_would() -> None:
+    inner = Arriving()
+    inner.error = PeerLost("rank 1 is gone", 1)
+    transport = DelayedTransport(inner, DELAY_S)
+    transport.offer(1, (1,))
+    inner.arrives.release()
+    with pytest.raises(PeerLost, match="rank 1 is gone"):
+        transport.agreed(1)
+    transport.close()
+    assert inner.calls[-1] == "close"

@@ -1,0 +1,48 @@
+"""Targets are met or missed by what was measured, and missing one is no failure of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from rankproof.benchmarks.overlap import KINDS
+from rankproof.benchmarks.results import Measured, Results, Sample
+from rankproof.benchmarks.targets import target_tables
+
+
+def run(loops: Mapping[str, float], waits: Mapping[str, float], forward_ms: float = 10.7) -> Results:
+    """A run in which each turn of the loop took the same."""
+    samples: tuple[Sample, ...] = tuple(
+        {
+            "turn": turn,
+            "kind": kind,
+            "loop_s": loops[kind],
+            "wait_s": waits.get(kind, 0.0),
+            "core_s": 1e-4,
+            "offer_core_s": 5e-5,
+            "take_core_s": 1e-5,
+        }
+        for turn in range(5)
+        for kind in KINDS
+    )
+    parameters = {"ranks": 2, "forward_ms": forward_ms, "delay_ms": 2.8}
+    return Results("now", {}, {}, {}, (Measured("overlap", "case", parameters, samples, 1.0, (0.0, 0.0)),), True)
+
+
+@pytest.mark.parametrize(("pipelined", "met"), [(0.01004, "yes"), (0.0102, "no")])
+def test_what_is_hidden_is_held_against_98_percent_at_2_ranks(pipelined: float, met: str) -> None:
+    loops = {"alone": 0.010, "blocking": 0.014, "pipelined": pipelined, "depth 2": 0.0101}
+    (table,) = target_tables(run(loops, {"blocking": 0.003, "pipelined": 0.00001}))
+    assert [(row[0][:6], row[1], row[3]) for row in table.rows] == [("hidden", "98%", met), ("of the", "98%", "yes")]
+
+
+@pytest.mark.parametrize(("deep", "met"), [(0.003, "yes"), (0.0045, "no")])
+def test_depth_2_is_to_hide_more_where_the_step_is_shorter_than_the_reduce(deep: float, met: str) -> None:
+    loops = {"alone": 0.001, "blocking": 0.0055, "pipelined": 0.0045, "depth 2": deep}
+    (table,) = target_tables(run(loops, {"blocking": 0.003, "pipelined": 0.002}, forward_ms=1.0))
+    assert [row[3] for row in table.rows] == [met]
+
+
+def test_where_nothing_of_a_target_was_measured_there_is_no_line_of_it() -> None:
+    assert target_tables(Results("now", {}, {}, {})) == []

@@ -1,0 +1,30 @@
+"""A subject for the recorded transport that does not come back; imported by rank processes."""
+
+from __future__ import annotations
+
+import time
+
+from rankproof.conformance.reference import ReferenceSubject, on_one_group
+from rankproof.conformance.subject import Observation, SubjectConfig
+from rankproof.impl.sync import PipelinedAckSync
+
+
+class Hanging(ReferenceSubject):
+    """Rank 1 does not return from its third step."""
+
+    _steps = 0
+
+    def setup(self, config: SubjectConfig) -> None:
+        self._rank = config.rank
+        super().setup(config)
+
+    def step(self) -> Observation:
+        self._steps += 1
+        if self._steps == 3 and self._rank == 1:
+            time.sleep(600)
+        return super().step()
+
+
+def hanging() -> Hanging:
+    """A subject of that kind."""
+    return Hanging(on_one_group(PipelinedAckSync))

@@ -1,0 +1,113 @@
+"""What a reply that differs has broken is told by the model's own checks, or by what the reply is."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof.conformance.blame import Difference, broken_property, differences_of
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.driver import Reply
+from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.subject import Observation
+from rankproof.model.actions import Action, Count, Enqueue, Evict, Finish, Flush, Issue, Pop, Reset, Wait
+from rankproof.model.schedule import Schedule
+
+MODEL = Capabilities().model(2)
+ENQUEUED: list[Action] = [Enqueue(rank, 0, ack) for rank in (0, 1) for ack in (0, 1)]
+FINISHED: list[Action] = [Finish(rank, 0, ack) for rank in (0, 1) for ack in (0, 1)]
+
+
+def step(rank: int) -> list[Action]:
+    return [Wait(rank), Pop(rank), Count(rank), Issue(rank)]
+
+
+ROUND = [*step(0), *step(1)]
+
+
+def blamed(actions: list[Action], expected: tuple[int, ...], popped: tuple[int, ...], name: str = "step") -> str:
+    seen = Observation((popped, ()), ((), ()), in_flight=1)
+    model = Observation((expected, ()), ((), ()), in_flight=1)
+    return broken_property(Schedule(MODEL, tuple(actions)), Reply(0, name, Ok(seen), model))
+
+
+def test_popping_what_is_unfinished_on_another_rank_breaks_finished_before_pop() -> None:
+    actions = [*ENQUEUED, Finish(0, 0, 0), *ROUND, *step(0)]
+    assert blamed(actions, (), (0,)) == "finished-before-pop"
+
+
+def test_popping_another_ack_than_another_rank_did_breaks_same_pops() -> None:
+    actions = [*ENQUEUED, *FINISHED, *ROUND, *step(1), *step(0)]
+    assert blamed(actions, (0, 1), (1, 0)) == "same-pops"
+
+
+def test_popping_what_finished_after_the_count_breaks_exact_delay() -> None:
+    actions = [*ENQUEUED, *ROUND, *FINISHED, *step(0)]
+    assert blamed(actions, (), (0,)) == "exact-delay"
+
+
+def test_popping_less_than_was_agreed_breaks_the_exact_delay_and_so_the_lag() -> None:
+    actions = [*ENQUEUED, *FINISHED, *ROUND, *step(0)]
+    assert blamed(actions, (0, 1), (0,)) == "exact-delay"
+
+
+@pytest.mark.parametrize("last", [Flush(0), Reset(0), Evict(0, 1)])
+def test_the_pops_of_a_drain_are_judged_as_those_of_a_step(last: Action) -> None:
+    actions = [*ENQUEUED, Finish(0, 0, 0), *ROUND, last]
+    assert blamed(actions, (), (0,), type(last).__name__.lower()) == "finished-before-pop"
+
+
+def test_what_an_eviction_pops_of_its_own_lane_need_be_finished_on_its_own_rank_alone() -> None:
+    actions = [*ENQUEUED, Finish(0, 0, 0), Finish(0, 0, 1), *ROUND, Evict(0, 0)]
+    assert blamed(actions, (0, 1), (0,), "evict") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "seen", "breaks"),
+    [
+        ("step", {"in_flight": 1}, {"in_flight": 0}, "matched-collectives"),
+        ("step", {"in_flight": 1}, {"in_flight": 2}, "one-owner"),
+        ("flush", {"in_flight": 0}, {"in_flight": 1}, "clean-lifecycle"),
+        ("reset", {}, {"left": ((3,),)}, "clean-lifecycle"),
+        ("step", {}, {"left": ((3,),)}, ""),
+        ("step", {}, {"waited_unfinished": ((0, 3),)}, "finished-before-pop"),
+    ],
+)
+def test_what_is_no_pop_is_told_by_what_it_is(
+    name: str, model: dict[str, object], seen: dict[str, object], breaks: str
+) -> None:
+    nothing: dict[str, object] = {"popped": ((),), "left": ((),)}
+    expected = Observation(**(nothing | model))  # type: ignore[arg-type]
+    reply = Reply(0, name, Ok(Observation(**(nothing | seen))), expected)  # type: ignore[arg-type]
+    assert broken_property(Schedule(MODEL, ()), reply) == breaks
+
+
+@pytest.mark.parametrize(
+    ("outcome", "breaks"),
+    [
+        (Hung(1.0), "no-deadlock"),
+        (Died(-9), "contained-failure"),
+        (Raised("StepTimeout", "round 1: not there within 3 s"), ""),
+        (Raised("RuntimeError", "Timed out waiting 1000ms for recv operation to complete"), "no-deadlock"),
+        (Raised("RuntimeError", "rank 1 issued barrier where rank 0 issued all_reduce"), "matched-collectives"),
+        (Raised("RuntimeError", "rank 1 wrote into the tensor of its all_reduce"), "one-owner"),
+        (Raised("KeyError", "3"), ""),
+        (Ok(), "contained-failure"),
+    ],
+)
+def test_what_is_no_observation_is_told_by_its_outcome(outcome: Outcome, breaks: str) -> None:
+    assert broken_property(Schedule(MODEL, ()), Reply(0, "step", outcome)) == breaks
+
+
+def test_a_model_that_fell_says_itself_what_it_broke() -> None:
+    assert broken_property(Schedule(MODEL, (), breaks="same-pops"), None) == "same-pops"
+
+
+def test_only_the_fields_that_differ_are_given() -> None:
+    model, seen = Observation(((),), ((1,),)), Observation(((1,),), ((),))
+    assert differences_of(Reply(0, "step", Ok(seen), model)) == (
+        Difference("popped", "((),)", "((1,),)"),
+        Difference("left", "((1,),)", "((),)"),
+    )
+    assert differences_of(Reply(0, "step", Ok(7), model)) == (Difference("observation", repr(model), "7"),)
+    assert differences_of(Reply(0, "step", Hung(1.0), model)) == ()
+    assert differences_of(None) == ()

@@ -1,0 +1,132 @@
+"""What a subject declares is the model that it is held against, and nothing that it does not support is in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof.conformance.apart import declared
+from rankproof.conformance.capabilities import Capabilities, Lane
+from rankproof.conformance.driver import Driver, Step
+from rankproof.conformance.outcome import Ok, Outcome
+from rankproof.conformance.subject import Observation
+from rankproof.model.actions import Enqueue, Evict, Finish
+from rankproof.model.protocol import BLOCKING, PIPELINED, depth
+
+
+class Silent:
+    """Ranks that answer every call with nothing popped, and remember what was sent."""
+
+    def __init__(self, *replies: Outcome) -> None:
+        self.replies = list(replies)
+        self.sent: list[tuple[int, str, tuple[object, ...]]] = []
+
+    def send(self, rank: int, method: str, *arguments: object) -> None:
+        self.sent.append((rank, method, arguments))
+
+    def receive(self, rank: int) -> Outcome:
+        assert rank in (0, 1)
+        return self.replies.pop(0) if self.replies else Ok()
+
+
+def driver_of(capabilities: Capabilities, *replies: Outcome) -> tuple[Driver, Silent]:
+    ranks = Silent(*replies)
+    return Driver(capabilities.model(2), ranks, capabilities), ranks
+
+
+def test_each_lag_is_held_against_its_protocol() -> None:
+    assert Capabilities(lag=0).protocol == BLOCKING
+    assert Capabilities().protocol == PIPELINED
+    assert Capabilities(lag=3, cumulative=True).protocol == depth(3)
+    assert Capabilities(cumulative=True).protocol == depth(1)
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("lag must be 0 or more, not -1", {"lag": -1}),
+        ("say cumulative=True", {"lag": 2}),
+        ("at least one lane", {"lanes": ()}),
+        ("a name of its own", {"lanes": (Lane("write"), Lane("write"))}),
+        ("storage must be 0 to 2 of the lanes, not 3", {"storage": 3}),
+    ],
+)
+def test_a_combination_that_nobody_can_have_is_an_error_that_says_what_to_write(
+    words: str, fields: dict[str, object]
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        Capabilities(**fields)  # type: ignore[arg-type]
+
+
+def test_what_is_not_supported_is_not_possible() -> None:
+    able, _ = driver_of(Capabilities())
+    unable, _ = driver_of(Capabilities(supports=frozenset()))
+    names = {type(command).__name__ for command in able.possible()}
+    assert {"Flush", "Reset", "Evict"} <= names
+    assert {type(command).__name__ for command in unable.possible()} == names - {"Flush", "Reset", "Evict"}
+
+
+def test_a_lane_that_is_not_evicted_is_never_evicted() -> None:
+    driver, _ = driver_of(Capabilities(lanes=(Lane("write", evicts=False), Lane("load"))))
+    assert {command.lane for command in driver.possible() if isinstance(command, Evict)} == {1}
+
+
+def test_an_ack_comes_into_a_size_lane_when_it_has_finished_and_in_one_order() -> None:
+    driver, ranks = driver_of(Capabilities(lanes=(Lane("backup", counts="size"),)))
+    driver.give(Enqueue(0, 0, 0))
+    driver.give(Enqueue(0, 0, 1))
+    assert ranks.sent == []
+    assert driver.why_not(Finish(0, 0, 1)) == "a lane that is counted by its size is filled in one order"
+    driver.give(Finish(0, 0, 0))
+    assert ranks.sent == [(0, "enqueue", (0, 0))]
+    ranks.replies.append(Ok(Observation(((),), ((0,),), in_flight=1)))
+    driver.give(Step(0))
+    assert len(driver.compared) == 1, "what is left of a size lane is what has come"
+
+
+def test_the_order_of_a_queue_that_is_a_set_says_nothing() -> None:
+    seen = Ok(Observation(((), ()), ((1, 0), ()), in_flight=1))
+    for order, agrees in (("identity", True), ("position", False)):
+        driver, _ = driver_of(Capabilities(order=order), Ok(), Ok(), seen)  # type: ignore[arg-type]
+        driver.give(Enqueue(0, 0, 0))
+        driver.give(Enqueue(0, 0, 1))
+        if agrees:
+            driver.give(Step(0))
+        else:
+            with pytest.raises(AssertionError, match="left: model"):
+                driver.give(Step(0))
+
+
+def test_a_wait_for_an_unfinished_ack_differs_unless_it_is_allowed() -> None:
+    seen = Ok(Observation(((), ()), ((), ()), waited_unfinished=((0, 0),), in_flight=1))
+    driver, _ = driver_of(Capabilities(waits=True), seen)
+    driver.give(Step(0))
+    driver, _ = driver_of(Capabilities(), seen)
+    with pytest.raises(AssertionError, match="waited_unfinished: model"):
+        driver.give(Step(0))
+
+
+class Plain:
+    """A subject by its methods."""
+
+    def _nothing(self, *_: object) -> None:
+        """Nothing."""
+
+    setup = enqueue = finish = step = flush = reset = evict = reconfigure = close = _nothing
+
+
+class Declaring(Plain):
+    capabilities = Capabilities(lag=0)
+
+
+def declared_by_factory() -> Plain:
+    return Plain()
+
+
+declared_by_factory.capabilities = Capabilities(lag=0)  # type: ignore[attr-defined]
+
+
+def test_a_subject_or_its_factory_declares_and_else_nothing_is_known() -> None:
+    assert declared(Declaring) == Capabilities(lag=0)
+    assert declared(declared_by_factory) == Capabilities(lag=0)
+    assert declared(f"{__name__}:declared_by_factory") == Capabilities(lag=0)
+    assert declared(Plain) is None

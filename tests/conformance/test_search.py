@@ -1,0 +1,67 @@
+"""An interrupt in the middle of a search is an interrupt, wherever it comes; and trouble of the harness is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.machine import Findings
+from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.outcome import Outcome
+from rankproof.conformance.search import search
+
+HELD_TO = Capabilities()
+
+
+class Interrupted(MemoryRanks):
+    """Ranks in whose use something is raised at the n-th call of one method: the person at the keyboard has enough."""
+
+    def __init__(self, method: str, after: int, error: BaseException | None = None) -> None:
+        super().__init__(2, factory="rankproof.conformance.reference:pipelined", timeout=1.0, reply_within=3.0)
+        self.method, self.after, self.error = method, after, error or KeyboardInterrupt()
+
+    def _count(self, method: str) -> None:
+        self.after -= method == self.method
+        if self.after == -1:
+            raise self.error
+        if self.after < -1 and isinstance(self.error, KeyboardInterrupt):
+            raise RuntimeError("what was interrupted cannot be ended well")
+
+    def send(self, rank: int, method: str, *arguments: object) -> None:
+        self._count(method)
+        super().send(rank, method, *arguments)
+
+    def receive(self, rank: int, within: float | None = None) -> Outcome:
+        self._count("receive")
+        return super().receive(rank, within)
+
+    def renew(self) -> tuple[Outcome | None, ...]:
+        self._count("renew")
+        return super().renew()
+
+
+@pytest.mark.parametrize(("method", "after"), [("step", 20), ("close", 1), ("receive", 40), ("renew", 0), ("renew", 3)])
+def test_an_interrupt_comes_out_as_it_is(method: str, after: int) -> None:
+    with pytest.raises(KeyboardInterrupt), Interrupted(method, after) as ranks:
+        search(HELD_TO.model(2), ranks, Findings(), HELD_TO, examples=20, seed=0, checked=())
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("step", "a schedule did not run twice in the same way: OSError: the disk is full"),
+        ("renew", "the disk is full"),
+    ],
+)
+def test_trouble_that_does_not_come_again_is_no_answer_and_is_named(method: str, said: str) -> None:
+    findings = Findings()
+    with Interrupted(method, 3, OSError("the disk is full")) as ranks:
+        assert search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=20, seed=0, checked=()) == said
+    assert findings.failure is None
+
+
+def test_without_one_the_search_ends() -> None:
+    findings = Findings()
+    with Interrupted("renew", 10_000) as ranks:
+        assert search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=3, seed=0, checked=()) == ""
+    assert findings.steps > 0

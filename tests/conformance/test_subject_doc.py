@@ -1,0 +1,52 @@
+"""The example of the documentation conforms as it stands, and fails with the mistake that it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rankproof.conformance.asserting import assert_conforms
+from rankproof.conformance.launcher import Launcher
+from rankproof.conformance.subject import missing_methods
+
+DOC = Path(__file__).parents[2] / "docs" / "subject.md"
+EXAMPLE = re.findall(r"```python\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)[0]
+
+
+def test_the_example_is_short_and_whole() -> None:
+    assert EXAMPLE.count("\n") < 60
+    names: dict[str, type] = {}
+    exec(EXAMPLE, names)
+    assert missing_methods(names["Mine"]()) == []
+
+
+def test_every_method_and_field_of_the_contract_is_explained() -> None:
+    text = DOC.read_text(encoding="utf-8")
+    for method in missing_methods(object()):
+        assert f"| `{method}(" in text
+    for field in ("popped", "left", "in_flight", "waited_unfinished"):
+        assert f"- `{field}`:" in text
+
+
+@pytest.mark.processes
+def test_the_example_conforms_and_with_the_count_before_the_wait_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = "        seen = self.flush()\n        self.counts"
+    count = EXAMPLE[EXAMPLE.index("        self.counts") : EXAMPLE.index("        self.work = dist")]
+    wrong = EXAMPLE.replace(first, "        self.counts").replace(count, f"{count}        seen = self.flush()\n")
+    assert wrong != EXAMPLE
+    (tmp_path / "mine.py").write_text(EXAMPLE)
+    (tmp_path / "mistaken.py").write_text(wrong)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Launcher() as launcher:
+        ran = assert_conforms("mine:Mine", examples=3, launcher=launcher)
+        assert ran.popped > 0
+        with pytest.raises(AssertionError) as failed:
+            assert_conforms("mistaken:Mine", examples=20, launcher=launcher)
+    assert "mistaken:Mine on 2 ranks differs from the model" in str(failed.value)
+    assert "property: " in str(failed.value)
+    assert "on processes: it fails too" in str(failed.value)
+    assert "driver.give(Step(rank=" in str(failed.value)

@@ -1,0 +1,233 @@
+"""Every operation and topology of the reference implementation, on real processes, against the model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from rankproof.conformance.driver import Command, Driver, Mismatch, Step
+from rankproof.conformance.launcher import Launcher
+from rankproof.conformance.machine import Findings
+from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.pool import RankPool
+from rankproof.conformance.replay import replay
+from rankproof.conformance.worlds import OF_THE_MODEL_ONLY, WORLDS, World, not_taken, walk, walk_on
+from rankproof.impl.changes import Agenda, Change
+from rankproof.impl.guards import Agreement
+from rankproof.impl.lanes import Lanes
+from rankproof.model.actions import KINDS, Attach, Crash, Detach, Enqueue, Finish, Lose, Reset, Stall, Swap, Throw
+from rankproof.model.schedule import dump, parse
+from rankproof.model.verdict import Verdict
+
+EXAMPLES = {2: 6, 4: 4}
+"""By the number of ranks."""
+
+
+def world_named(subject: str, **bounds: int) -> World:
+    """The world of that subject in which these bounds are not 0."""
+    return next(
+        world
+        for world in WORLDS
+        if world.subject == subject and all(getattr(world.model.scenario, name) for name in bounds)
+    )
+
+
+@contextmanager
+def driving(world: World, launcher: Launcher) -> Iterator[Driver]:
+    """A driver of a world's model and of its subject on real processes."""
+    scenario = world.model.scenario
+    with RankPool(scenario.ranks, factory=world.factory, lanes=scenario.lanes, timeout=3.0, launcher=launcher) as pool:
+        yield Driver(world.model, pool)
+
+
+def all_ranks(driver: Driver, command: type[Command], *arguments: int) -> list[tuple[tuple[int, ...], ...]]:
+    """What the command popped on each rank, in the order in which they ended it."""
+    before = len(driver.compared)
+    for rank in range(len(driver.state.ranks)):
+        driver.give(command(rank, *arguments))
+    return [each.popped for each in driver.compared[before:]]
+
+
+def replayed(driver: Driver, world: World, launcher: Launcher) -> Verdict:
+    """What comes of the schedule of a driver, once it has been through a file."""
+    schedule = parse(dump(driver.schedule()), "recorded.json")
+    return replay(schedule, world.factory, world.model.protocol, launcher=launcher).verdict
+
+
+@pytest.mark.processes
+def test_the_reference_does_in_every_world_what_the_model_does_and_no_action_stays_out(
+    shared_launcher: Launcher,
+) -> None:
+    found = walk(EXAMPLES, launcher=shared_launcher)
+    taken = {world.says: findings.taken for world, findings in found.items()}
+    for says, counts in taken.items():
+        sys.stdout.write(f"{says}: {counts}\n")
+    assert not_taken(taken.values()) == ()
+    for world in WORLDS:
+        assert taken[world.says]["issue"] > (30 if not world.model.scenario.blocking_ranks else 5), world.says
+        assert not world.model.scenario.attaches or taken[world.says]["change"] > 0, world.says
+    assert set(OF_THE_MODEL_ONLY) <= set(KINDS)
+
+
+def test_an_action_that_no_run_took_is_named() -> None:
+    taken = dict.fromkeys(KINDS, 1)
+    assert not_taken([taken]) == ()
+    assert not_taken([taken | {"change": 0}, {"detach": 1}]) == ("change",)
+
+
+@pytest.mark.processes
+def test_a_follower_waits_within_its_step_until_its_own_ack_has_finished(shared_launcher: Launcher) -> None:
+    world = world_named("pipeline_2x2")
+    with driving(world, shared_launcher) as driver:
+        all_ranks(driver, Enqueue, 0, 0)
+        driver.give(Finish(0, 0, 0))
+        driver.give(Finish(1, 0, 0))
+        assert all_ranks(driver, Step) == [((0,), ())] * 2
+        assert [driver.is_busy(rank) and driver.waits_for_own(rank) for rank in range(4)] == [False, False, True, True]
+        driver.give(Finish(3, 0, 0))
+        driver.give(Finish(2, 0, 0))
+        assert [(each.rank, each.popped) for each in driver.compared[-2:]] == [(3, ((0,), ())), (2, ((0,), ()))]
+    assert replayed(driver, world, shared_launcher) is Verdict.HOLDS
+
+
+@pytest.mark.processes
+def test_rounds_between_an_early_reset_and_a_late_one_pop_nothing(shared_launcher: Launcher) -> None:
+    world = world_named("unaligned")
+    with driving(world, shared_launcher) as driver:
+        all_ranks(driver, Enqueue, 0, 0)
+        all_ranks(driver, Finish, 0, 0)
+        driver.give(Reset(0))
+        assert [all_ranks(driver, Step) for _ in range(2)] == [[((), ())] * 2] * 2
+        driver.give(Reset(1))
+        all_ranks(driver, Enqueue, 0, 1)
+        all_ranks(driver, Finish, 0, 1)
+        assert [all_ranks(driver, Step) for _ in range(2)] == [[((), ())] * 2, [((1,), ())] * 2]
+    assert replayed(driver, world, shared_launcher) is Verdict.HOLDS
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("subject", ["with_storage", "depth_2_with_storage", "blocking_with_storage"])
+def test_storage_is_there_on_every_rank_from_the_same_round_on_whenever_each_asked(
+    shared_launcher: Launcher, subject: str
+) -> None:
+    world = world_named(subject)
+    with driving(world, shared_launcher) as driver:
+        driver.give(Attach(0))
+        all_ranks(driver, Step)
+        driver.give(Attach(1))
+        window = world.model.protocol.window
+        for _ in range(window + 1):
+            assert driver.why_not(Enqueue(0, 1, 0)) == "rank 0 has no storage attached, to which lane 1 belongs"
+            all_ranks(driver, Step)
+        all_ranks(driver, Enqueue, 1, 0)
+        all_ranks(driver, Finish, 1, 0)
+        popped = [acks for _ in range(window + 1) for acks in all_ranks(driver, Step)]
+        assert [acks for acks in popped if acks != ((), ())] == [((), (0,))] * 2
+        all_ranks(driver, Detach)
+        driver.catch_up()
+    assert replayed(driver, world, shared_launcher) is Verdict.HOLDS
+
+
+@pytest.mark.processes
+def test_a_setting_on_one_rank_only_ends_every_rank_in_the_first_round(shared_launcher: Launcher) -> None:
+    world = world_named("mixed_modes")
+    with driving(world, shared_launcher) as driver:
+        all_ranks(driver, Step)
+        driver.catch_up()
+        assert [(rank.error, rank.consumed) for rank in driver.state.ranks] == [("mode", 1)] * 2
+    assert replayed(driver, world, shared_launcher) is Verdict.HOLDS
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("fault", "ends"),
+    [
+        (Lose(1, 0, 2), ["enqueued", "enqueued"]),
+        (Swap(1, 0, 2), ["enqueued", "enqueued"]),
+        (Stall(1, 0, 1), ["", ""]),
+        (Throw(1), ["peer lost", "threw"]),
+        (Crash(1), ["peer lost", "dead"]),
+    ],
+    ids=lambda value: type(value).__name__.lower() if not isinstance(value, list) else "",
+)
+def test_a_fault_on_one_rank_ends_as_the_model_says_and_can_be_replayed_from_a_file(
+    shared_launcher: Launcher, fault: Command, ends: list[str]
+) -> None:
+    world = world_named("on_its_own_group", **{"crashes": 1} if isinstance(fault, Throw | Crash) else {"losses": 1})
+    with driving(world, shared_launcher) as driver:
+        for ack in range(2):
+            all_ranks(driver, Enqueue, 0, ack)
+        all_ranks(driver, Finish, 0, 0)
+        all_ranks(driver, Step)
+        driver.give(fault)
+        driver.catch_up()
+        for _ in range(3):
+            for rank in range(2):
+                if driver.why_not(Step(rank)) is None:
+                    driver.give(Step(rank))
+        driver.catch_up()
+        assert [rank.error for rank in driver.state.ranks] == ends
+    assert replayed(driver, world, shared_launcher) is Verdict.HOLDS
+
+
+@pytest.mark.processes
+def test_a_follower_that_does_not_wait_for_its_own_acks_is_found(shared_launcher: Launcher) -> None:
+    world = world_named("pipeline_2x2")
+    wrong, lanes = "wrong_subjects:follower_pops_at_once", world.model.scenario.lanes
+    ready = False
+
+    def run() -> None:
+        nonlocal ready
+        with RankPool(4, factory=wrong, lanes=lanes, timeout=3.0, launcher=shared_launcher) as pool:
+            driver = Driver(world.model, pool)
+            all_ranks(driver, Enqueue, 0, 0)
+            for rank in range(2):
+                driver.give(Finish(rank, 0, 0))
+            all_ranks(driver, Step)
+            ready = True
+            driver.catch_up()
+
+    with pytest.raises(Mismatch, match=r"rank 2, step: the subject ended it .* before its own acks had finished"):
+        run()
+    assert ready
+
+
+def made_alone(agenda: Agenda, round_number: int) -> Change | None:
+    """The change that a rank asks for, whoever else has asked."""
+    del round_number
+    change, agenda._asked, agenda._due = agenda._asked, None, None
+    return change
+
+
+def kept(lanes: Lanes) -> None:
+    """A reset that forgets nothing."""
+
+
+def never(agreed: Agreement) -> bool:
+    del agreed
+    return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "wrong", "subject"),
+    [
+        (Agenda, "due", made_alone, "with_storage"),
+        (Lanes, "clear", kept, "depth_2_with_storage"),
+        (Agreement, "void", property(never), "unaligned"),
+    ],
+    ids=["a rank changes alone", "a reset keeps acks", "a round of two epochs counts"],
+)
+def test_random_schedules_find_an_implementation_in_which(
+    monkeypatch: pytest.MonkeyPatch, kind: type, name: str, wrong: object, subject: str
+) -> None:
+    monkeypatch.setattr(kind, name, wrong)
+    world = world_named(subject)
+    scenario = world.model.scenario
+    with (
+        MemoryRanks(scenario.ranks, factory=world.factory, lanes=scenario.lanes, timeout=3.0) as ranks,
+        pytest.raises(Mismatch),
+    ):
+        walk_on(ranks, world, Findings(), examples=40, seed=3)
