@@ -9,8 +9,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rankproof.impl.errors import SyncError
+from rankproof.impl.errors import StepTimeout
 from rankproof.impl.transport import Transport
+
+_DEADLINES = 2
+"""How many of the other transport's deadlines a wait lasts at most: an error of its own comes before that."""
 
 
 @dataclass(slots=True)
@@ -20,7 +23,7 @@ class _Arriving:
     number: int
     here: threading.Event = field(default_factory=threading.Event)
     vector: tuple[int, ...] = ()
-    error: SyncError | None = None
+    error: Exception | None = None
     at: float = 0.0
 
 
@@ -64,11 +67,17 @@ class DelayedTransport:
         self._expected.put(arriving)
 
     def agreed(self, round_number: int) -> tuple[int, ...]:
-        """What the other transport gave for the round, the delay after it did."""
+        """What the other transport gave for the round, the delay after it did.
+
+        Raises what that raised, whatever it is, and StepTimeout where it let its own deadline pass twice.
+        """
         if not self._in_flight or self._in_flight[0].number != round_number:
             return self._inner.agreed(round_number)  # which says what is wrong with that
         arriving = self._in_flight[0]
-        arriving.here.wait()
+        limit = _DEADLINES * self.timeout
+        if not arriving.here.wait(limit):
+            late = f"round {round_number}: nothing from the transport that is delayed in {limit:g} s"
+            raise StepTimeout(late, round_number)
         if arriving.error is not None:
             raise arriving.error
         time.sleep(max(0.0, arriving.at + self._seconds - time.perf_counter()))
@@ -85,7 +94,7 @@ class DelayedTransport:
         while (arriving := self._expected.get()) is not None:
             try:
                 arriving.vector = self._inner.agreed(arriving.number)
-            except SyncError as error:
+            except Exception as error:  # it is raised where the result is waited for
                 arriving.error = error
             arriving.at = time.perf_counter()
             arriving.here.set()

@@ -25,7 +25,8 @@ from rankproof.model.properties import CHECKED, Property
 
 SUBJECT = "rankproof.conformance.reference:pipelined"
 HELD_TO = Capabilities()
-"""The same for all, so that all run the same schedules."""
+"""What every way is held to. Random schedules of it are not the same schedules in every way: memory makes a seed of its
+own from that of the turn, more ranks are another model, and the model alone draws without hypothesis."""
 
 TIMEOUT_S = 10.0
 SECONDS_A_TURN = 11.0
@@ -124,9 +125,10 @@ def _on_fresh_ones(_: Launcher, examples: int, seed: int) -> Ran:
 
 
 def _searched(pool: Pool, ranks: int, examples: int, seed: int) -> Ran:
+    """The model is not checked on the way, as it is not in memory, so that ways differ in where their ranks are."""
     findings = Findings()
     began = time.perf_counter()
-    lost = search(HELD_TO.model(ranks), pool, findings, HELD_TO, examples=examples, seed=seed)
+    lost = search(HELD_TO.model(ranks), pool, findings, HELD_TO, examples=examples, seed=seed, checked=())
     took = time.perf_counter() - began
     if lost or findings.failure:
         raise Lost(_line(lost or (findings.failure.says if findings.failure else "")))

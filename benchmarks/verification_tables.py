@@ -82,8 +82,9 @@ def _rates(results: Results) -> list[Table]:
                 for each in found
             ),
             (
-                "In turn, in the same run. The model alone has no subject and no hypothesis; the others run the same "
-                "random schedules. Fresh processes are what a test that starts its ranks anew for each schedule has.",
+                "In turn, in the same run. The model alone has no subject and no hypothesis; the others run random "
+                "schedules of the same kind. Fresh processes are what a test that starts its ranks anew for each "
+                "schedule has.",
             ),
         )
     ]

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.channel import Channel
+from rankproof.conformance.driver import HarnessLost
 from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.outcome import Died, last_line
 from rankproof.conformance.search import Ran, search
+from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worker import Factory, factory_name, look_up, make_subject
 from rankproof.model.errors import BadInput
 
@@ -127,6 +129,12 @@ def declared(factory: Factory) -> Capabilities | None:
     raise BadInput(f"{where}: its capabilities are a {type(found).__name__}, not rankproof.conformance's Capabilities")
 
 
+def _ranks(job: Job, held_to: Capabilities) -> MemoryRanks:
+    return MemoryRanks(
+        job.ranks, factory=job.factory, lanes=held_to.names, timeout=job.timeout, reply_within=3 * job.timeout
+    )
+
+
 def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     began = told = time.monotonic()
 
@@ -137,9 +145,7 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
             channel.send(done)
 
     findings = Findings(tell, job.seconds)
-    ranks = MemoryRanks(
-        job.ranks, factory=job.factory, lanes=held_to.names, timeout=job.timeout, reply_within=3 * job.timeout
-    )
+    ranks = _ranks(job, held_to)
     try:
         with ranks:
             model = held_to.model(job.ranks)
@@ -156,6 +162,18 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     except BadInput as bad:
         return Searched(held_to, note=str(bad))
     ran = Ran.of(findings, time.monotonic() - began)
-    if ranks.unsupported:
+    if ranks.unsupported and not _is_of_the_subject(findings.failure, job, held_to):
         return Searched(held_to, ran, note=ranks.unsupported)
     return Searched(held_to, ran, findings.failure, note)
+
+
+def _is_of_the_subject(failure: Failure | None, job: Job, held_to: Capabilities) -> bool:
+    """Whether a failure comes again on ranks that are not asked for what only processes have."""
+    if failure is None:
+        return False
+    try:
+        with _ranks(job, held_to) as ranks:
+            again = rerun(failure.schedule.model, ranks, held_to, failure.commands, checked=())
+            return again is not None and not ranks.unsupported
+    except (HarnessLost, Exception):
+        return False

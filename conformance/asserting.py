@@ -67,6 +67,8 @@ def _lines(found: Fuzzing) -> Iterator[str]:
     yield f"found in: {found.found_in}, after {ran}"
     if found.reproduced is not None:
         yield f"on processes: {'it fails too' if found.reproduced else 'it does not fail: ' + found.on_processes}"
+    elif found.on_processes:
+        yield f"on processes: no answer: {found.on_processes}"
     if found.reproduced is False:
         yield "  so it is a race that real ranks seldom lose, or ranks share what the subject keeps in module globals"
     if found.last_words:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rankproof.conformance.comparing import differing, has_the_shape_of
 from rankproof.conformance.driver import Reply
 from rankproof.conformance.outcome import Died, Hung, Ok, Raised
 from rankproof.conformance.subject import Observation
@@ -45,9 +46,7 @@ def differences_of(reply: Reply | None) -> tuple[Difference, ...]:
     model, subject = reply.expected, reply.outcome.value
     if not isinstance(subject, Observation):
         return (Difference("observation", repr(model), repr(subject)),)
-    names = Observation.__dataclass_fields__
-    pairs = ((name, getattr(model, name), getattr(subject, name)) for name in names)
-    return tuple(Difference(name, repr(ours), repr(theirs)) for name, ours, theirs in pairs if ours != theirs)
+    return tuple(Difference(name, repr(ours), repr(theirs)) for name, ours, theirs in differing(model, subject))
 
 
 def broken_property(schedule: Schedule, reply: Reply | None) -> str:
@@ -63,7 +62,10 @@ def broken_property(schedule: Schedule, reply: Reply | None) -> str:
             found = (name for said, name in _SAID.items() if re.search(said, message, re.IGNORECASE))
             return next(found, "")
         case Ok(Observation() as seen) if reply.expected is not None:
-            return _of_observation(schedule, reply, reply.expected, seen)
+            shaped = has_the_shape_of(reply.expected, seen)
+            return _of_observation(schedule, reply, reply.expected, seen) if shaped else ""
+        case Ok() if reply.early:
+            return "finished-before-pop"
         case Ok() if reply.expected is None:
             return "contained-failure"  # it goes on where the model's rank has ended
         case _:
@@ -71,7 +73,7 @@ def broken_property(schedule: Schedule, reply: Reply | None) -> str:
 
 
 def _of_observation(schedule: Schedule, reply: Reply, expected: Observation, seen: Observation) -> str:
-    if seen.popped != expected.popped and len(seen.popped) == len(expected.popped):
+    if seen.popped != expected.popped:
         for transition in _as_popped(schedule, reply.rank, seen.popped):
             for name in _OF_POPS:
                 if PROPERTIES[name].broken(transition):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
@@ -48,7 +48,8 @@ class Capabilities:
                 the acks of one call are compared without their order
     waits       whether a pop may wait for an ack that is unfinished on its own rank, as a follower in a pipeline does
     supports    the operations that may be asked of it; the others are never sent
-    storage     how many of the lanes, the last ones, are there only while `reconfigure("storage", True)` holds
+    storage     how many of the lanes, the last ones, are there only while `reconfigure("storage", True)` holds; it goes
+                with "reconfigure" in `supports`, as nothing else is reconfigured
     in_memory   whether its ranks may also share one process, where they can be searched a hundred times as fast; False
                 for a subject that keeps state in module globals, or makes groups of its own
     """
@@ -72,6 +73,13 @@ class Capabilities:
             raise ValueError("a subject has at least one lane, and each lane a name of its own")
         if not 0 <= self.storage <= len(self.lanes):
             raise ValueError(f"storage must be 0 to {len(self.lanes)} of the lanes, not {self.storage}")
+        known = get_args(Operation)
+        if unknown := sorted(set(self.supports).difference(known)):
+            raise ValueError(f"supports names {', '.join(map(repr, unknown))}; there are {', '.join(known)}")
+        if self.storage and "reconfigure" not in self.supports:
+            raise ValueError(f'a storage of {self.storage} is never attached: add "reconfigure" to supports')
+        if "reconfigure" in self.supports and not self.storage:
+            raise ValueError('supports has "reconfigure", which attaches storage lanes: say storage=1, or leave it out')
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +104,7 @@ class Capabilities:
             resets=PLENTY if "reset" in self.supports else 0,
             evicts=PLENTY if "evict" in self.supports else 0,
             flushes=PLENTY if "flush" in self.supports else 0,
-            attaches=PLENTY if self.storage and "reconfigure" in self.supports else 0,
+            attaches=PLENTY if self.storage else 0,
             storage=self.storage,
             closes=1,
             aligned_enqueue=True,

@@ -7,21 +7,12 @@ from dataclasses import dataclass
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.commands import Command, Step, calls_of, candidates, first_unfinished, is_by_size
-from rankproof.conformance.comparing import Acks, differences, expected
+from rankproof.conformance.comparing import Acks, as_compared, differences, expected
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised, where
 from rankproof.conformance.ranks import Ranks, Unruly
 from rankproof.conformance.subject import Observation
 from rankproof.conformance.underway import Begun, next_due, noticed, path_of
-from rankproof.model.actions import (
-    Action,
-    Crash,
-    Evict,
-    Finish,
-    Flush,
-    Pop,
-    Reset,
-    Throw,
-)
+from rankproof.model.actions import Action, Crash, Evict, Finish, Flush, Pop, Reset, Throw
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase, promise
 from rankproof.model.properties import CHECKED, Property, Transition
@@ -37,12 +28,18 @@ EARLY = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a rank answered to a call, and the observation that was expected, where it gave one to compare."""
+    """What a rank answered to a call, and the observation that was expected, where it gave one to compare.
+
+    Both are as they were compared: without what the subject's capabilities leave open.
+
+    early  whether it ended a step in which it was to wait for acks of its own
+    """
 
     rank: int
     name: str
     outcome: Outcome
     expected: Observation | None = None
+    early: bool = False
 
 
 class Mismatch(AssertionError):
@@ -224,7 +221,7 @@ class Driver:
         else:
             if not isinstance(early := self._ranks.receive(rank, EARLY), Hung):
                 text = f"rank {rank}, step: the subject ended it ({early}) before its own acks had finished"
-                raise Mismatch(text, self.schedule(), Reply(rank, "step", early))
+                raise Mismatch(text, self.schedule(), Reply(rank, "step", early, early=True))
         for method, given in calls_of(command, self.state.ranks[rank], self._capabilities):
             self._ranks.aside(rank, method, *given)
         assert isinstance(command, Crash | Finish)
@@ -271,10 +268,10 @@ class Driver:
             return
         value = self._require_ok(rank, busy.name, outcome)
         if isinstance(busy.command, Step | Flush | Reset | Evict):
-            model = expected(me, busy.popped, self._capabilities)
-            if lines := list(differences(model, value, self._capabilities)):
+            model, seen = as_compared(expected(me, busy.popped, self._capabilities), value, self._capabilities)
+            if lines := list(differences(model, seen)):
                 differs = "\n".join([f"rank {rank}, {busy.name}: the subject differs from the model", *lines])
-                raise Mismatch(differs, self.schedule(), Reply(rank, busy.name, outcome, model))
+                raise Mismatch(differs, self.schedule(), Reply(rank, busy.name, Ok(seen), model))
             self.compared.append(Compared(rank, busy.name, busy.popped))
 
     def _require_raised(self, rank: int, name: str, error: str, outcome: Outcome) -> None:

@@ -18,11 +18,12 @@ from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import HarnessLost
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
-from rankproof.conformance.pool import RankPool
+from rankproof.conformance.pool import MOST_RANKS, RankPool
 from rankproof.conformance.program import program_of
 from rankproof.conformance.search import Ran, search
 from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worker import Factory, check_factory, factory_name
+from rankproof.model.errors import BadInput
 from rankproof.model.schedule import Schedule
 from rankproof.model.verdict import Verdict
 
@@ -43,8 +44,8 @@ class Fuzzing:
     failure       what differed, or why there is no verdict; empty where nothing differed
     found_in      where the failure was found and made smaller, or empty
     reproduced    whether the smallest schedule, found in memory, failed on real processes too; None where it was not
-                  tried
-    on_processes  what it did there
+                  tried, or could not be
+    on_processes  what it did there, or why it could not be tried
     breaks        the property that the failure breaks, or empty where none of the model's has a name for it
     differences   the fields of the reply that differ
     last_words    the traceback, or the last lines that the rank wrote, or empty
@@ -124,10 +125,13 @@ def fuzz(
     search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the
     subject is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made
     smaller for `shrink_seconds`. A `launcher` saves the time to start one. `progress` is told the schedules done, and
-    where, now and then. Raises BadInput for a factory that cannot be used.
+    where, now and then. Raises BadInput for a factory that cannot be used, and for a number of ranks that a pool
+    cannot have, wherever they are to be.
     """
     began = time.monotonic()
     check_factory(subject)
+    if not 1 <= ranks <= MOST_RANKS:
+        raise BadInput(f"a run has 1 to {MOST_RANKS} ranks, each a thread or a process on this machine, not {ranks}")
     tell = progress or (lambda _done, _place: None)
     with ExitStack() as undo:
         launched = launcher or undo.enter_context(Launcher())
@@ -146,49 +150,57 @@ def fuzz(
         name = factory_name(subject).strip("'")
         found = Fuzzing(name, ranks, Verdict.UNDETERMINED, searched.capabilities, 0.0, searched.ran, note=searched.note)
         if "processes" not in transports:
-            found = _in_memory_alone(found, searched)
+            found = _in_memory_alone(found, searched, timeout)
         else:
-            held_to = searched.capabilities
-            with RankPool(
+            pool = RankPool(
                 ranks,
                 factory=subject,
-                lanes=held_to.names,
+                lanes=searched.capabilities.names,
                 timeout=timeout,
                 reply_within=3 * timeout,
                 launcher=launched,
-            ) as pool:
-                if searched.failure:
-                    found = _again(found, searched.failure, pool)
-                else:
-                    spent = time.monotonic() - began
-                    left = None if seconds is None else max(seconds - spent, seconds * _SHARE_OF_MEMORY)
-                    findings = Findings(lambda done: tell(done, "processes"), left)
-                    found = _on_processes(found, findings, pool, examples, seed, shrink_seconds)
+            )
+            if searched.failure:
+                found = _again(_with_failure(found, searched.failure, "memory", timeout), searched.failure, pool)
+            else:
+                spent = time.monotonic() - began
+                left = None if seconds is None else max(seconds - spent, seconds * _SHARE_OF_MEMORY)
+                findings = Findings(lambda done: tell(done, "processes"), left)
+                with pool:
+                    found = _on_processes(found, findings, pool, examples, seed, timeout, shrink_seconds)
     return replace(found, seconds=time.monotonic() - began)
 
 
-def _in_memory_alone(found: Fuzzing, searched: Searched) -> Fuzzing:
+def _in_memory_alone(found: Fuzzing, searched: Searched, timeout: float) -> Fuzzing:
     if searched.failure:
-        return _with_failure(found, searched.failure, "memory")
+        return _with_failure(found, searched.failure, "memory", timeout)
     whole = found.commands and not searched.note
     verdict = Verdict.HOLDS if whole else Verdict.UNDETERMINED
     return replace(found, verdict=verdict, failure=searched.note)
 
 
 def _again(found: Fuzzing, failure: Failure, pool: RankPool) -> Fuzzing:
-    """What was found in memory, and whether processes do the same."""
-    found = _with_failure(found, failure, "memory")
+    """What was found in memory, and whether processes do the same; whatever becomes of these, it stays found."""
     try:
-        there = rerun(failure.schedule.model, pool, found.capabilities, failure.commands)
-    except HarnessLost as lost:
+        with pool:
+            there = rerun(failure.schedule.model, pool, found.capabilities, failure.commands)
+    except (HarnessLost, BadInput) as lost:
         return replace(found, on_processes=str(lost))
+    except Exception as error:
+        return replace(found, on_processes=f"{type(error).__name__}: {error}")
     if there is None:
         return replace(found, reproduced=False, on_processes="every reply was the model's")
     return replace(found, reproduced=True, on_processes=there.says)
 
 
 def _on_processes(
-    found: Fuzzing, findings: Findings, pool: RankPool, examples: int, seed: int, shrink_seconds: float
+    found: Fuzzing,
+    findings: Findings,
+    pool: RankPool,
+    examples: int,
+    seed: int,
+    timeout: float,
+    shrink_seconds: float,
 ) -> Fuzzing:
     began = time.monotonic()
     held_to = found.capabilities
@@ -196,12 +208,12 @@ def _on_processes(
     lost = search(model, pool, findings, held_to, examples=examples, seed=seed, shrink_seconds=shrink_seconds)
     found = replace(found, processes=Ran.of(findings, time.monotonic() - began))
     if findings.failure:
-        return _with_failure(found, findings.failure, "processes")
+        return _with_failure(found, findings.failure, "processes", timeout)
     verdict = Verdict.HOLDS if findings.commands and not lost else Verdict.UNDETERMINED
     return replace(found, verdict=verdict, failure=lost)
 
 
-def _with_failure(found: Fuzzing, failure: Failure, place: Place) -> Fuzzing:
+def _with_failure(found: Fuzzing, failure: Failure, place: Place, timeout: float) -> Fuzzing:
     reply = failure.reply
     return replace(
         found,
@@ -211,6 +223,6 @@ def _with_failure(found: Fuzzing, failure: Failure, place: Place) -> Fuzzing:
         breaks=broken_property(failure.schedule, reply),
         differences=differences_of(reply),
         last_words=getattr(reply.outcome, "last_words", "") if reply else "",
-        program=program_of(found.subject, found.ranks, found.capabilities, failure.commands, place),
+        program=program_of(found.subject, found.ranks, found.capabilities, failure.commands, place, timeout),
         schedule=failure.schedule,
     )

@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,10 +32,15 @@ STEPS_AFTER = 4
 """Steps that every rank takes after the schedule, in which what it has done to the others may show."""
 
 NOTHING = "nothing"
+NO_ANSWER = "no answer"
+"""What an answer begins with where torch could not be asked; why follows."""
+
+_SAID = "said: "
 _KILL = "kill"
 _FINGERPRINT = re.compile(r"CollectiveFingerPrint\(SequenceNumber=\d+, OpType=(\w+), TensorShape=(\[\d*\]).*?\)\)\)")
 _DETAIL = {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}
 _WITHIN = 120.0
+_EACH_WITHIN = 30.0
 
 
 def said(case: Case, launcher: Launcher) -> str:
@@ -88,26 +94,41 @@ def _passes(commands: Sequence[Command]) -> list[list[Call]]:
 
 
 def said_in_detail(cases: Sequence[Case]) -> list[str]:
-    """The same for several, with TORCH_DISTRIBUTED_DEBUG=DETAIL."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"from {__name__} import answer; answer()"],
-        input=pickle.dumps(list(cases)),
-        env=os.environ | _DETAIL,
-        stdout=subprocess.PIPE,
-        timeout=_WITHIN + 30.0 * len(cases),
-        check=True,
-    )
-    answers = json.loads(done.stdout.splitlines()[-1])
-    assert isinstance(answers, list)
-    return [str(each) for each in answers]
+    """The same for several, with TORCH_DISTRIBUTED_DEBUG=DETAIL; NO_ANSWER and why for those that get none."""
+    within = _WITHIN + _EACH_WITHIN * len(cases)
+    # A process inherits what is blocked. Ctrl-C reaches all of a terminal's processes, and this one answers it.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import answer; answer()"],
+            env=os.environ | _DETAIL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    with child:
+        try:
+            out, err = child.communicate(pickle.dumps(list(cases)), timeout=within)
+            last = err.decode(errors="replace").strip().rpartition("\n")[2]
+            why = f"the process that asks ended with exit code {child.returncode}{f': {last}' if last else ''}"
+        except subprocess.TimeoutExpired as error:
+            out, why = error.output or b"", f"none within {within:.0f} s"
+        finally:
+            child.kill()
+    lines = out.decode(errors="replace").split("\n")[:-1]  # the last one is not whole
+    answers = [str(json.loads(line.removeprefix(_SAID))) for line in lines if line.startswith(_SAID)]
+    return answers + [f"{NO_ANSWER}: {why}"] * (len(cases) - len(answers))
 
 
 def answer() -> None:
-    """Reads cases on stdin and writes what torch says of each to stdout."""
+    """Reads cases on stdin and writes what torch says of each to stdout, as soon as it has said it."""
     cases: list[Case] = pickle.load(sys.stdin.buffer)
     with Launcher() as launcher:
-        answers = [said(case, launcher) for case in cases]
-    sys.stdout.write(json.dumps(answers) + "\n")
+        for case in cases:
+            sys.stdout.write(f"{_SAID}{json.dumps(said(case, launcher))}\n")
+            sys.stdout.flush()
 
 
 def _words(outcome: Outcome) -> str:

@@ -50,9 +50,13 @@ class MemoryWork(Work):
         self._ready = ready
         self._land = land
         self._landed = False
+        self._failed: Exception | None = None
 
     def wait(self, timeout: datetime.timedelta = datetime.timedelta(0)) -> bool:
-        """Returns once it is complete and has landed here; RuntimeError at the deadline, or where the group is lost."""
+        """Returns once it is complete and has landed here; RuntimeError at the deadline, or where the group is lost.
+
+        One that could not land raises the same error each time.
+        """
         limit = timeout.total_seconds() if timeout else self._group.timeout
         board = self._group.board
         if not self._group.patience(lambda: self._ready() or bool(board.lost), limit):
@@ -81,9 +85,15 @@ class MemoryWork(Work):
 
     def land_if_ready(self) -> bool:
         """Lets a complete one land, once; whether it has."""
+        if self._failed is not None:
+            raise self._failed
         if not self._landed and self._ready():
+            try:
+                self._land()
+            except Exception as error:
+                self._failed = error
+                raise
             self._landed = True
-            self._land()
         return self._landed
 
 
@@ -215,7 +225,7 @@ class MemoryGroup(dist.ProcessGroup):
         def land() -> None:
             if meeting.differs:
                 self._fail(f"collective {number + 1} of the group: {meeting.differs}")
-            if not all(map(torch.equal, given, kept)):
+            if not all(map(_same_bytes, given, kept)):
                 self._fail(f"rank {self._rank} wrote into the tensor of its {kind} between the issue and the wait")
             if meeting.result is None:
                 meeting.result = combine([meeting.given.get(rank, []) for rank in range(world)])
@@ -244,6 +254,15 @@ class MemoryConfig(SubjectConfig):
 
 def _listed(tensors: Any) -> list[torch.Tensor]:
     return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def _same_bytes(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether nothing was written; values do not tell, for NaN equals nothing, and 0.0 equals -0.0."""
+    return torch.equal(_bytes(one), _bytes(other))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8)
 
 
 def _kind(name: str, tensors: Tensors) -> Kind:

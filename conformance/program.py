@@ -8,11 +8,18 @@ from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.commands import Command, Step
 
 
-def program_of(subject: str, ranks: int, capabilities: Capabilities, commands: Sequence[Command], place: str) -> str:
-    """The program that gives these commands to a subject, "package.module:factory", in "memory" or on "processes"."""
+def program_of(
+    subject: str, ranks: int, capabilities: Capabilities, commands: Sequence[Command], place: str, timeout: float
+) -> str:
+    """The program that gives these commands to a subject, "package.module:factory", in "memory" or on "processes".
+
+    A wait of the subject ends within `timeout` seconds, and a reply is given up after three times that. In memory the
+    model itself is held against nothing, as in the search there.
+    """
     names = sorted({type(command).__name__ for command in commands} - {Step.__name__})
     actions = [f"from rankproof.model.actions import {', '.join(names)}"] if names else []
     module, pool = ("memory", "MemoryRanks") if place == "memory" else ("pool", "RankPool")
+    checked = ", checked=()" if place == "memory" else ""
     return "\n".join(
         [
             "from rankproof.conformance.capabilities import Capabilities, Lane",
@@ -22,8 +29,14 @@ def program_of(subject: str, ranks: int, capabilities: Capabilities, commands: S
             *actions,
             "",
             f"capabilities = {capabilities!r}",
-            f"with {pool}({ranks}, factory={subject!r}, lanes=capabilities.names, timeout=3.0) as ranks:",
-            f"    driver = Driver(capabilities.model({ranks}), ranks, capabilities)",
+            f"with {pool}(",
+            f"    {ranks},",
+            f"    factory={subject!r},",
+            "    lanes=capabilities.names,",
+            f"    timeout={timeout!r},",
+            f"    reply_within={3 * timeout!r},",
+            ") as ranks:",
+            f"    driver = Driver(capabilities.model({ranks}), ranks, capabilities{checked})",
             *(f"    driver.give({command!r})" for command in commands),
             "    conclude(driver)",
         ]

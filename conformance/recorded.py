@@ -32,9 +32,12 @@ from rankproof.model.errors import BadInput
 _SLACK = 3.0
 """A call is given up after so many times the limit of one wait."""
 
+_UNWRITTEN = 2
+"""The exit code where a record is not written."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Records this rank's part: 0 where it is written, whatever the subject did, and 2 where nothing could be run.
+    """Records this rank's part: 0 where it is written, whatever the subject did, else 2, with one line that says why.
 
     What the record amounts to is the judge's affair; another exit code would make torchrun end the other ranks before
     theirs are whole.
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record(_plan(given, world), rank, given.out)
     except BadInput as error:
         print(f"rankproof: {error}", file=sys.stderr)  # noqa: T201 # a program of its own
-        return 2
+        return _UNWRITTEN
     return 0
 
 
@@ -55,10 +58,14 @@ def record(plan: Plan, rank: int, folder: Path) -> None:
     The plan's capabilities hold for a subject that declares none. This process is to be one of torchrun's, and joins
     their group. Does not return where a call of the subject does not, or where one has failed: a group in an unknown
     state cannot be left in an orderly way, so that the process ends at once, with 0.
-    Raises BadInput for a factory that cannot be used, and for a folder that cannot be written.
+    Raises BadInput for a factory that cannot be used, for a subject that cannot be recorded, for ranks that do not come
+    together, and for a folder that cannot be written.
     """
     check_factory(plan.subject)
-    plan = replace(plan, capabilities=declared(plan.subject) or plan.capabilities)
+    try:
+        plan = replace(plan, capabilities=declared(plan.subject) or plan.capabilities)
+    except ValueError as error:
+        raise BadInput(f"{plan.subject}: {error}") from error
     with Recorder(folder, rank, plan) as recorder:
         _join(plan)
         watched = _Watched(recorder, _SLACK * plan.timeout)
@@ -97,12 +104,21 @@ class _Watched:
 
     def _settle(self, entry: Entry) -> None:
         with self._lock:  # held for ever by the first that ends this process
-            self._recorder.add(entry)
-            if not isinstance(entry.outcome, Ok):
+            if isinstance(entry.outcome, Ok):
+                self._recorder.add(entry)
+                return
+            code, says = _UNWRITTEN, f"example {entry.example}, {entry.call}: {entry.outcome}"
+            try:
+                self._recorder.add(entry)
                 self._recorder.end()
-                sys.stdout.flush()
-                print(f"example {entry.example}, {entry.call}: {entry.outcome}", file=sys.stderr, flush=True)  # noqa: T201
-                os._exit(0)
+                code = 0
+            except BadInput as error:
+                says = f"rankproof: {error}"
+            finally:  # nobody else ends a call that hangs
+                with contextlib.suppress(Exception):
+                    sys.stdout.flush()
+                    print(says, file=sys.stderr, flush=True)  # noqa: T201
+                os._exit(code)
 
 
 def _outcome(method: str, subject: object, arguments: tuple[object, ...]) -> Outcome:
@@ -115,12 +131,19 @@ def _outcome(method: str, subject: object, arguments: tuple[object, ...]) -> Out
 
 
 def _join(plan: Plan) -> None:
-    """Makes torchrun's processes one gloo group, which `rendezvous.join` then gives to the subject."""
+    """Makes torchrun's processes one gloo group, which `rendezvous.join` then gives to the subject.
+
+    Raises BadInput where they do not find each other.
+    """
     if os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE"):
         loopback = "lo0" if sys.platform == "darwin" else "lo"
         if loopback in {name for _, name in socket.if_nameindex()}:  # which needs no name service
             os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=plan.timeout))
+    try:
+        dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=plan.timeout))
+    except (ValueError, RuntimeError, OSError) as error:  # what a rendezvous raises, without a name of its own
+        says = text_of(error).partition("\n")[0]
+        raise BadInput(f"the ranks did not come together within {plan.timeout:g} s: {says}") from error
 
 
 def _leave() -> None:
@@ -152,16 +175,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _plan(given: argparse.Namespace, world: int) -> Plan:
-    limits = {"examples": (1, None), "steps": (1, MOST_STEPS), "lag": (0, None), "seed": (0, None)}
-    for name, (least, most) in limits.items():
-        value = getattr(given, name)
-        if value < least or (most is not None and value > most):
-            bounds = f"{least} or more" if most is None else f"{least} to {most}"
-            raise BadInput(f"--{name}: {value} is not {bounds}")
-    if not 0 < given.timeout < 3600:
-        raise BadInput(f"--timeout: {given.timeout:g} is not between 0 and 3600 seconds")
-    fallback = Capabilities(lag=given.lag, cumulative=given.lag > 1)
-    return Plan(given.subject, world, given.seed, given.examples, given.steps, given.timeout, fallback)
+    try:
+        fallback = Capabilities(lag=given.lag, cumulative=given.lag > 1)
+        return Plan(given.subject, world, given.seed, given.examples, given.steps, given.timeout, fallback)
+    except ValueError as error:  # which begins with the name
+        raise BadInput(f"--{error}") from error
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ model lets each rank go on as far as its waits allow, and in the protocol the ac
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,12 +25,13 @@ from rankproof.model.verdict import Verdict
 class Judgement:
     """What records have shown.
 
-    verdict   violated where an observation differs from the model, or where a call failed though every record is whole;
-              undetermined where nothing differs but a record is missing or short, since what its rank did is not known
+    verdict   violated where an observation differs from the model, or where a call failed, which may be the one that
+              closes, though every record is whole; undetermined where nothing differs but a record is missing or short,
+              since what its rank did is not known
     ends      for each rank how its record ends, in words
     examples, commands, steps, popped   as in `Fuzzing`: of what was compared
     failure   what differed, or why there is no verdict; empty where nothing differed
-    schedule  what the model went through until then
+    schedule  what the model went through until then; None where the model has no part in it
     """
 
     plan: Plan
@@ -55,12 +56,19 @@ def check(folder: Path) -> Judgement:
     records = _records(folder)
     plan = next(record.plan for record in records if record)
     short = [rank for rank, record in enumerate(records) if record is None or not record.whole]
+    told = [_by_example(record) if record else {} for record in records]
     played = _Played()
     counts = _Counts()
     differs: Mismatch | None = None
     settled = True
     for example in range(plan.examples):
-        parts = [_part(plan, record, example) if record else [] for record in records]
+        if not any(example in entries for entries in told):
+            settled = False  # however many examples the plan has
+            break
+        parts = [
+            _part(plan, record, example, entries.get(example, {})) if record else []
+            for record, entries in zip(records, told, strict=True)
+        ]
         played.begin([[entry for _, entry in part if entry] for part in parts])
         driver = Driver(plan.capabilities.model(plan.world), played, plan.capabilities)
         try:
@@ -70,8 +78,11 @@ def check(folder: Path) -> Judgement:
         counts.add(driver)
         if differs or not settled:
             break
+    failed = "" if differs else _failed(records)
     if differs:
         verdict = Verdict.UNDETERMINED if short and not isinstance(played.last, Ok) else Verdict.VIOLATED
+    elif failed:
+        verdict = Verdict.UNDETERMINED if short else Verdict.VIOLATED
     else:
         verdict = Verdict.HOLDS if settled and counts.commands and not short else Verdict.UNDETERMINED
     missing = _missing(short, settled) if verdict is Verdict.UNDETERMINED else ""
@@ -84,7 +95,7 @@ def check(folder: Path) -> Judgement:
         steps=counts.steps,
         popped=counts.popped,
         seconds=time.monotonic() - began,
-        failure="\n".join(filter(None, [missing, str(differs or "")])),
+        failure="\n".join(filter(None, [missing, str(differs or failed)])),
         schedule=differs.schedule if differs else None,
     )
 
@@ -138,15 +149,32 @@ class _Played:
         return self.last
 
 
-def _part(plan: Plan, record: Record, example: int) -> list[tuple[Command, Entry | None]]:
+def _by_example(record: Record) -> dict[int, dict[int, Entry]]:
+    """What a record tells, by example and place."""
+    told: defaultdict[int, dict[int, Entry]] = defaultdict(dict)
+    for entry in record.entries:
+        told[entry.example][entry.place] = entry
+    return dict(told)
+
+
+def _failed(records: Sequence[Record | None]) -> str:
+    """The first call that failed, in words, where nothing differed: so it is one that the model has no part in."""
+    for record in filter(None, records):
+        for entry in record.entries:
+            if not isinstance(entry.outcome, Ok):
+                return f"rank {record.rank}, example {entry.example}, {entry.call}: the subject {entry.outcome}"
+    return ""
+
+
+def _part(plan: Plan, record: Record, example: int, entries: Mapping[int, Entry]) -> list[tuple[Command, Entry | None]]:
     """The commands of an example that a record tells about, each with what it tells; None where nothing was called."""
-    entries = {entry.place: entry for entry in record.entries if entry.example == example}
-    if (setup := entries.pop(0, None)) and not isinstance(setup.outcome, Ok):
+    if (setup := entries.get(0)) and not isinstance(setup.outcome, Ok):
         raise BadInput(f"{record.path}: example {example}: setup {setup.outcome}")
     commands = commands_of(plan, example, record.rank)
-    part: list[tuple[Command, Entry | None]] = []
-    for place, command in enumerate(commands[: max(entries, default=0)], 1):
-        method, arguments = call_of(command, plan.capabilities)
+    calls = [*(call_of(command, plan.capabilities) for command in commands), ("close", ())]
+    furthest = max(entries, default=0)
+    for place in range(1, furthest + 1):
+        method, arguments = calls[place - 1] if place <= len(calls) else ("", ())
         entry = entries.get(place)
         if (entry.call, entry.arguments) != (method, arguments) if entry else bool(method):
             told = f"{method}{arguments}" if method else "no call"
@@ -154,8 +182,7 @@ def _part(plan: Plan, record: Record, example: int) -> list[tuple[Command, Entry
                 f"{record.path}: example {example}, place {place}: the schedule of seed {plan.seed} has {told} here; "
                 "judge with the version that recorded it"
             )
-        part.append((command, entry))
-    return part
+    return [(command, entries.get(place)) for place, command in enumerate(commands[:furthest], 1)]
 
 
 def _records(folder: Path) -> list[Record | None]:

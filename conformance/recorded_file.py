@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
@@ -56,7 +57,8 @@ def path_of(folder: Path, rank: int) -> Path:
 class Recorder:
     """Writes one rank's record, line by line, each in one write; leave its `with` only when all was done.
 
-    Raises BadInput where the folder cannot be written, or holds a record of this rank already.
+    Raises BadInput where the folder holds a record of this rank already, and, as each of its methods does, where the
+    record cannot be written.
     """
 
     def __init__(self, folder: Path, rank: int, plan: Plan) -> None:
@@ -67,8 +69,14 @@ class Recorder:
         except FileExistsError as error:
             raise BadInput(f"{path}: there is a record already; give a new folder by --out") from error
         except OSError as error:
-            raise BadInput(f"{path}: cannot write the record: {(error.strerror or str(error)).lower()}") from error
-        self._write({"format": FORMAT, "version": VERSION, "rank": rank, "plan": _plain(asdict(plan))})
+            raise _unwritten(path, error) from error
+        self._path = path
+        try:
+            self._write({"format": FORMAT, "version": VERSION, "rank": rank, "plan": _plain(asdict(plan))})
+        except BadInput:
+            os.close(self._file)
+            path.unlink(missing_ok=True)
+            raise
 
     def add(self, entry: Entry) -> None:
         """One line, which is in the file when this returns."""
@@ -85,12 +93,23 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self.end()
-        os.close(self._file)
+        try:
+            if kind is None:
+                self.end()
+        finally:
+            os.close(self._file)
 
     def _write(self, line: dict[str, Any]) -> None:
-        os.write(self._file, (json.dumps(line) + "\n").encode())
+        text = (json.dumps(line) + "\n").encode()
+        try:
+            while text:  # a disk that becomes full takes a part of it
+                text = text[os.write(self._file, text) :]
+        except OSError as error:
+            raise _unwritten(self._path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"{path}: cannot write the record: {(error.strerror or str(error)).lower()}")
 
 
 def read(path: Path) -> Record | None:
@@ -112,6 +131,11 @@ def read(path: Path) -> Record | None:
     whole = lines[-1] == _END
     body = enumerate(lines[1:-1] if whole else lines[1:], 2)
     entries = tuple(_parsed(_LINE, line, f"{path}:{number}").entry() for number, line in body)
+    for number, (entry, after) in enumerate(pairwise(entries), 3):
+        if (after.example, after.place) <= (entry.example, entry.place):
+            raise BadInput(f"{path}:{number}: a call of example {after.example} that comes too late, or twice")
+    if entries and not 0 <= entries[0].example <= entries[-1].example < head.plan.examples:
+        raise BadInput(f"{path}: there are calls of another example than the {head.plan.examples} of its plan")
     return Record(path, head.rank, head.plan, entries, whole)
 
 
@@ -164,7 +188,8 @@ def _parsed(adapter: TypeAdapter[T], line: str, place: str) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{place}: {where}{': ' if where else ''}{first['msg']}") from error
+        says = first["msg"].removeprefix("Value error, ")
+        raise BadInput(f"{place}: {where}{': ' if where else ''}{says}") from error
 
 
 def _told(outcome: Outcome) -> dict[str, Any]:

@@ -14,10 +14,17 @@ from dataclasses import dataclass, field
 from rankproof.conformance.capabilities import PLENTY, Capabilities
 from rankproof.conformance.commands import Command, Step, calls_of
 from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Reset
+from rankproof.model.schedule import LONGEST, MOST_LANES
 from rankproof.model.state import RankState
 
 MOST_STEPS = 100
 """Steps of one example at most, so that it stays within the bounds of the model's scenario."""
+
+MOST_LAG = 100
+"""The lag at most, since so many steps more empty the lanes at the end of each example."""
+
+LONGEST_WAIT = 3600.0
+"""Seconds that a wait of the subject lasts less than."""
 
 _FINISHES = 0.4
 """How likely an unfinished ack finishes before the next thing that the engine does."""
@@ -41,6 +48,30 @@ class Plan:
     steps: int = 30
     timeout: float = 10.0
     capabilities: Capabilities = field(default_factory=Capabilities)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, beginning with the name, for what cannot be run: a plan also comes out of a record."""
+        can = self.capabilities
+        bounds = {
+            "examples": (self.examples, 1, None),
+            "steps": (self.steps, 1, MOST_STEPS),
+            "seed": (self.seed, 0, None),
+        }
+        for name, (value, least, most) in (bounds | {"lag": (can.lag, 0, MOST_LAG)}).items():
+            if value < least or (most is not None and value > most):
+                raise ValueError(
+                    f"{name}: {value} is not {f'{least} or more' if most is None else f'{least} to {most}'}"
+                )
+        if not 0 < self.timeout < LONGEST_WAIT:
+            raise ValueError(f"timeout: {self.timeout:g} is not between 0 and {LONGEST_WAIT:g} seconds")
+        if len(can.lanes) > MOST_LANES:
+            raise ValueError(f"lanes: {len(can.lanes)} is not 1 to {MOST_LANES}")
+        for words in (self.subject, *can.names):
+            if len(words) > LONGEST or not words.isprintable():
+                raise ValueError(f"subject and lanes: a name has at most {LONGEST} characters, all printable")
+        if can.storage:
+            # Nothing would attach them, so that the model refuses each enqueue there and the judge never gets further.
+            raise ValueError("storage: no record has lanes that come and go; `rankproof fuzz --subject` drives them")
 
 
 def commands_of(plan: Plan, example: int, rank: int) -> tuple[Command, ...]:

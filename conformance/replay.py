@@ -82,6 +82,7 @@ def replay(
     if not schedule.actions:
         raise BadInput("the schedule has no actions, so there is nothing to run")
     began = time.monotonic()
+    commands = commands_of(schedule, capabilities)
     scenario = schedule.model.scenario
     model = schedule.model
     if protocol != model.protocol or not protocol.guards:
@@ -103,7 +104,7 @@ def replay(
     ) as pool:
         driver = Driver(model, pool, capabilities)
         try:
-            _drive(driver, commands_of(schedule), left_out)
+            _drive(driver, commands, left_out)
             driver.catch_up()
         except Mismatch as mismatch:
             failure = str(mismatch)
@@ -117,18 +118,23 @@ def replay(
     return RealRun(verdict, tuple(driver.compared), tuple(left_out), failure, time.monotonic() - began)
 
 
-def commands_of(schedule: Schedule) -> list[Command]:
+def commands_of(schedule: Schedule, capabilities: Capabilities | None = None) -> list[Command]:
     """The commands that a schedule comes to, a step where it takes the first phase of one.
 
-    Raises BadInput, naming the place, for an action that is not done to real ranks.
+    Raises BadInput, naming the place, for an action that is not done to real ranks, and for one that attaches or
+    detaches storage where the subject says that it cannot be reconfigured.
     """
+    changes = capabilities is None or "reconfigure" in capabilities.supports
     model = schedule.model
     commands: list[Command] = []
     for index, action in enumerate(schedule.actions):
         match action:
             case Enqueue() | Lose() | Swap() | Finish() | Stall() | Reset() | Evict() | Flush() | Close() | Crash():
                 commands.append(action)
-            case Attach() | Detach() if model.protocol.attaches == "agreed":
+            case Attach() | Detach():
+                if not changes:
+                    kind = type(action).__name__.lower()
+                    raise BadInput(f"actions[{index}]: {kind} is not asked of this subject: it has no reconfigure")
                 commands.append(action)
             case Wait() | Pop() | Count() | Issue():
                 first = OF_PHASE[model.protocol_of(action.rank).phases[0]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from rankproof.model.actions import Action, Between, Enqueue, Finish
 from rankproof.model.interleaving import apply, next_phase, next_turn
@@ -21,11 +22,8 @@ def left_over(model: Model, state: State) -> str | None:
     if settled is None:
         return None
     steps = model.protocol.lag + 1 if model.protocol.idles == "stepping" else 0
-    for _ in range(steps):
-        for _phase in model.protocol.phases:
-            for rank in range(len(settled.ranks)):
-                after = apply(model, settled, next_phase(model, settled, rank))
-                settled = after if isinstance(after, State) else settled
+    for _ in range(steps * len(model.protocol.phases)):
+        settled = _all_at_once(model, settled, lambda state, rank: (next_phase(model, state, rank),)) or settled
     for number, rank_state in enumerate(settled.ranks):
         for lane, content in enumerate(rank_state.lanes):
             if content.waiting and not rank_state.error:
@@ -37,17 +35,28 @@ def left_over(model: Model, state: State) -> str | None:
 
 def _settled(model: Model, state: State) -> State | None:
     steps = max(rank.steps + (rank.phase > 0) for rank in state.ranks)
-    moved = True
-    while moved:
-        moved = False
-        for rank in range(len(state.ranks)):
-            for action in _behind(model, state, rank, steps):
-                after = apply(model, state, action)
-                if isinstance(after, State):
-                    state, moved = after, True
-                    break
+    while moved := _all_at_once(model, state, lambda state, rank: _behind(model, state, rank, steps)):
+        state = moved
     whole = all(rank.phase == 0 and rank.steps >= steps and not rank.error for rank in state.ranks)
     return state if whole and not any(state.ahead_of(rank) for rank in range(len(state.ranks))) else None
+
+
+def _all_at_once(model: Model, state: State, todo: Callable[[State, int], Iterable[Action]]) -> State | None:
+    """The state after each rank has taken the first thing of its `todo` that is enabled; None where none could.
+
+    All of them move from the same state, for where a rank's move depends on who moved before it (with `bounds="none"`,
+    a wait that is not complete passes) the outcome would depend on the numbers of the ranks, and a search looks at one
+    state for all in which ranks have only traded places. No order is made up: those that look at the others are as good
+    as first. Where several add to the engine's script they add the same, for there is one script.
+    """
+    ranks, longest = list(state.ranks), state
+    for rank in range(len(ranks)):
+        afters = (apply(model, state, action) for action in todo(state, rank))
+        after = next((after for after in afters if isinstance(after, State)), state)
+        ranks[rank] = after.ranks[rank]
+        longest = max(longest, after, key=lambda each: each.length)
+    moved = replace(longest, ranks=tuple(ranks))
+    return moved if moved != state else None
 
 
 def _behind(model: Model, state: State, rank: int, steps: int) -> Iterator[Action]:

@@ -59,7 +59,10 @@ def explore(
 
     Stops at the first property that falls, which is then at the end of a shortest schedule. `limit` is in states, and
     looked at between two depths. `progress` is told the depth and the states seen so far, at each new depth.
-    Raises ValueError where no property can fall in the model: a search that cannot fail would say nothing.
+    A property of your own must look at no more than its `looks_at` says, and fall or not whatever the numbers of ranks
+    that are alike (`orbits`): of all states in which these have only traded places, one is looked at.
+    Raises ValueError where no property can fall in the model: a search that cannot fail would say nothing. Raises
+    RuntimeError where one fell in the search and not in the schedule that it found, which is then no counterexample.
     """
     search = _Search(model, properties)
     for fell, prop in search.run(limit, progress):
@@ -71,7 +74,7 @@ def explore_each(model: Model, properties: Sequence[Property], *, limit: int = 1
     """What a search for each of these properties alone would come to, by name, out of one search for all of them.
 
     It goes on for the others where one falls, until all have fallen. Properties that cannot fall in the model are left
-    out. Raises ValueError where that leaves none.
+    out. Raises ValueError where that leaves none, and RuntimeError as `explore` does.
     """
     search = _Search(model, properties)
     fallen: dict[str, Exploration] = {}
@@ -139,11 +142,15 @@ class _Search:
         for packed in self._way(fell.packed)[1:]:
             steps.append(next(each for each in self._from(state) if self._number(each.after) == packed))
             state = canonical(steps[-1].after)
-        last = [] if fell.action is None else self._from(state)
+        # A state that broke it by itself is held against it where it was reached, an action where it is taken.
+        last = steps[-1:] if fell.action is None else self._from(state)
+        before = steps[:-1] if fell.action is None else steps
         for step in last:
             if says := prop.broken(step):
-                return Broken(prop.name, says, (*(each.action for each in steps), step.action))
-        return Broken(prop.name, prop.broken(steps[-1]) or "", tuple(each.action for each in steps))
+                return Broken(prop.name, says, (*(each.action for each in before), step.action))
+        raise RuntimeError(
+            f"{prop.name} fell in the search after {len(steps)} actions, and by its own check nothing there breaks it"
+        )
 
     def _way(self, packed: int) -> list[int]:
         """The numbers of states from the start to one of the last level, one of each level."""

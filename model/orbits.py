@@ -1,8 +1,10 @@
 """States that differ only in which rank is which, as one number; and how many states such a number stands for.
 
 Ranks that run the same protocol and have a voice in the same groups are alike: whatever one of them can do in a state,
-the other can do in the state where the two have traded places, and no property asks for the number of a rank. So the
-states that are reached from a start in which all ranks are equal come in orbits, and a search needs only one of each.
+the other can do in the state where the two have traded places. So the states that are reached from a start in which
+all ranks are equal come in orbits, and a search needs only one of each, as long as no property asks for the number of a
+rank: whether one falls must be the same for every state of an orbit. What a property plays on from a state counts, so
+that it may not depend on which rank moves first (`draining`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ MASK = (1 << BITS) - 1
 
 
 def alike(model: Model) -> list[range]:
-    """The ranks, in runs of those that may trade places without a difference to any rank's moves or to any property."""
+    """The ranks, in runs of those that may trade places without a difference to any rank's moves or to any property.
+
+    A run is contiguous, and in a grid it has to be: the ranks of a column have the same voters and voices, yet where a
+    round joins both reduces they wait for rows of their own. With two columns or more no two neighbours share a column;
+    with one, each waits for both ranks.
+    """
     ranks = range(model.scenario.ranks)
     groups = {model.scenario.voters(rank) for rank in ranks}
 

@@ -28,10 +28,10 @@ def _crash(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
 
 
 def _told(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """A rank comes to its wait while another is gone: for a round that it did not issue, the wait is an error.
+    """A rank in its wait while another is gone: where the round due is one that it did not issue, it has an error.
 
-    And it comes to such a wait: with as many rounds in flight as it may have beyond the one that is gone, it has to
-    wait for the first of them. So within a window of steps every rank has the error.
+    And with a window of rounds issued beyond the one that is gone, the round due is such a one. That a rank ever is
+    that far, and in its wait, is not said here: it is as long as it keeps stepping (`everyone-steps`).
     """
     _, at, crashed, _, known = world(reading, protocol, ("window", "ahead"))
     me, alive = at(reading.rank("waits")), reading.family("alive")
@@ -94,7 +94,11 @@ def _nobody_waits_for_ever(reading: EveryRank, protocol: Protocol) -> tuple[Hypo
 
 
 def _throw(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """Something throws on a rank between its wait and its issue, and the rest of its step is not taken."""
+    """Something throws on a rank between its wait and its issue, and the rest of its step is not taken.
+
+    On the right protocol that is no more than it says: no state changes, so the goal is the hypothesis. What it is for
+    is the other choice, to carry on, with which the invariant falls.
+    """
     history, before, actor, numbers, known = world(reading, protocol)
     me = before(actor)
     wait, issue = (protocol.phases.index(phase) for phase in (Phase.WAIT, Phase.ISSUE))
@@ -124,7 +128,7 @@ FAILURE: tuple[Obligation, ...] = (
     Obligation(
         "contained-failure/told",
         "contained-failure",
-        "every rank comes, within a window of rounds, to a wait for one that is gone, and there it has an error",
+        "in its wait a window of rounds beyond a rank that is gone, a rank has an error",
         (),
         _told,
         applies=one_in_flight_or_watermarks,
@@ -139,7 +143,7 @@ FAILURE: tuple[Obligation, ...] = (
     Obligation(
         "contained-failure/throw",
         "contained-failure",
-        "an exception between wait and issue leaves the invariant: the rank takes nothing more, no other is touched",
+        "an exception between wait and issue leaves the invariant, as the rank then takes nothing more",
         (),
         _throw,
         applies=lambda protocol: protocol.lag >= 1 and one_in_flight_or_watermarks(protocol),

@@ -12,15 +12,27 @@ import rankproof
 from rankproof.model.errors import BadInput
 from rankproof.model.verdict import Verdict
 from rankproof.options import (
+    LAG,
+    REPEAT,
+    SEARCHES,
+    SEED,
+    BenchSeedOption,
     CheckOption,
     CiFormOption,
+    ExamplesOption,
     ExportOption,
     FormOption,
+    FuzzSeedOption,
+    LagOption,
     OutOption,
     PlainForm,
+    RanksOption,
+    RepeatOption,
     ReplayForm,
+    SearchesOption,
     SourceOption,
     folder,
+    given,
 )
 from rankproof.output import Form, Output
 from rankproof.profiles import budget
@@ -101,7 +113,7 @@ def refute(
     ] = None,
     matrix: Annotated[bool, typer.Option("--matrix", help="Each fault against every property, as a table.")] = False,
     real: Annotated[bool, typer.Option("--real", help="Each fault on real processes, as a table (minutes).")] = False,
-    seeds: Annotated[int, typer.Option(metavar="K", min=1, help="With --real: searches for each fault.")] = 5,
+    seeds: SearchesOption = None,
     out: OutOption = None,
     form: FormOption = PlainForm.TEXT,
 ) -> Task:
@@ -110,6 +122,8 @@ def refute(
         raise BadInput("--matrix writes no schedules; leave out --out, or --matrix")
     if matrix and real:
         raise BadInput("--matrix and --real are two tables; give one of them")
+    if seeds is not None and not real:
+        raise BadInput("--seeds is for searches on real processes; give --real as well")
 
     def on_processes() -> Verdict:
         from rankproof import refuting, refuting_real
@@ -118,7 +132,7 @@ def refute(
         output = Output(Form(form))
         named = refuting.faults_named(faults or ())
         with shown(output) as progress:
-            return refuting_real.report(output, progress, named, out, seeds=seeds)
+            return refuting_real.report(output, progress, named, out, seeds=SEARCHES if seeds is None else seeds)
 
     def task() -> Verdict:
         from rankproof import refuting
@@ -154,30 +168,25 @@ def fuzz(
     subject: Annotated[
         str | None, typer.Option(metavar="MODULE:FACTORY", help="What to hold against the model; else the reference.")
     ] = None,
-    lag: Annotated[int, typer.Option(min=0, help="Steps between a count and its pop: 0 blocking, 1 pipelined.")] = 1,
+    lag: LagOption = None,
     profile: Annotated[
         str | None, typer.Option(metavar="dev|ci|nightly", help="How much to run, where nothing else says so.")
     ] = None,
-    ranks: Annotated[int | None, typer.Option(min=2, help="Real processes.")] = None,
-    examples: Annotated[int | None, typer.Option(min=1, help="Stop after so many random schedules.")] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so many seconds.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same schedules.")] = 0,
+    ranks: RanksOption = None,
+    examples: ExamplesOption = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so many seconds in all.")] = None,
+    seed: FuzzSeedOption = None,
     out: OutOption = None,
     source: SourceOption = None,
     check: CheckOption = None,
     form: CiFormOption = Form.TEXT,
 ) -> Task:
-    """Drive an implementation on real processes, and hold each reply against the model."""
+    """Drive an implementation, in memory and on real processes, and hold each reply against the model."""
     if check:
-        given: dict[str, object] = {
-            "--subject": subject,
-            "--profile": profile,
-            "--ranks": ranks,
-            "--examples": examples,
-        }
-        given |= {"--seconds": seconds, "--source": source}
-        if others := [option for option, value in given.items() if value is not None]:
-            raise BadInput(f"--check judges records and runs nothing; leave out {' and '.join(others)}")
+        others: dict[str, object] = {"--subject": subject, "--lag": lag, "--profile": profile, "--ranks": ranks}
+        others |= {"--examples": examples, "--seconds": seconds, "--seed": seed, "--source": source}
+        if useless := given(others):
+            raise BadInput(f"--check judges records and runs nothing; leave out {useless}")
 
     def judge() -> Verdict:
         from rankproof import checking
@@ -193,7 +202,8 @@ def fuzz(
         from rankproof.progress import shown
 
         output = Output(form)
-        plan = fuzzing.Plan(subject_of(lag, subject), lag, limit, seed, source)
+        steps = LAG if lag is None else lag
+        plan = fuzzing.Plan(subject_of(steps, subject), steps, limit, SEED if seed is None else seed, source)
         with shown(output) as progress:
             return fuzzing.report(output, progress, plan, out)
 
@@ -218,8 +228,8 @@ def replay(
     is_picture = form in (ReplayForm.MERMAID, ReplayForm.SVG)
     if real and is_picture:
         raise BadInput(f"--real writes text or json, not {form}")
-    for option, given in (("--subject", subject), ("--source", source)):
-        if given and not real:
+    for option, value in (("--subject", subject), ("--source", source)):
+        if value and not real:
             raise BadInput(f"{option} is for what runs on real processes; give --real as well")
 
     def on_the_model() -> Verdict:
@@ -248,11 +258,11 @@ def bench(
         list[str] | None, typer.Argument(metavar="[ITEM]...", help="Names of items; all without one.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first picture in under two minutes.")] = False,
-    repeat: Annotated[int, typer.Option(metavar="K", min=1, help="Measure each case K times as long.")] = 1,
+    repeat: RepeatOption = None,
     ranks: Annotated[
         list[int] | None, typer.Option(metavar="N", help="Rank processes, in place of those of each item; repeatable.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the work, of random schedules, of simulated times.")] = 0,
+    seed: BenchSeedOption = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", parser=folder, help="Where results, page and plots are written.")
     ] = Path("rankproof-bench"),
@@ -262,8 +272,10 @@ def bench(
     form: FormOption = PlainForm.TEXT,
 ) -> Task:
     """Measure what pipelining saves, what it costs to check, and how both grow."""
-    if render and (items or quick or ranks):
-        raise BadInput("--render measures nothing; leave out the items, --quick and --ranks")
+    if render:
+        others = {"the items": items or None, "--quick": quick, "--repeat": repeat, "--ranks": ranks or None}
+        if useless := given(others | {"--seed": seed}):
+            raise BadInput(f"--render measures nothing; leave out {useless}")
 
     def task() -> Verdict:
         from rankproof import benching
@@ -278,9 +290,9 @@ def bench(
                 progress,
                 items=items or (),
                 quick=quick,
-                repeat=repeat,
+                repeat=REPEAT if repeat is None else repeat,
                 ranks=ranks or (),
-                seed=seed,
+                seed=SEED if seed is None else seed,
                 folder=out,
             )
 

@@ -183,6 +183,8 @@ def _seen(found: Fuzzing) -> list[str]:
         lines.append(f"(only the rounds in flight differ: is lag {found.capabilities.lag} what the subject does?)")
     if found.found_in == "memory" and found.reproduced is not None:
         lines.append(f"found with all ranks in one process; {_ON_PROCESSES[found.reproduced]}")
+    elif found.found_in == "memory" and found.on_processes:
+        lines.append(f"found with all ranks in one process; on processes there is no answer: {found.on_processes}")
     return lines
 
 

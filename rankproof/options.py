@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -40,12 +41,52 @@ def folder(given: str) -> Path:
     return Path(given)
 
 
+def given(options: Mapping[str, object]) -> str:
+    """Those options that were given, joined by "and"; empty where none was. One that was given as 0 was given."""
+    return " and ".join(name for name, value in options.items() if value is not None and value is not False)
+
+
 SourceOption = Annotated[
     Path | None,
     typer.Option(metavar="DIR", parser=folder, help="The unpacked source of the engine that the subject drives."),
 ]
 OutOption = Annotated[
     Path | None, typer.Option(metavar="DIR", parser=folder, help="Write each schedule into this folder.")
+]
+LAG, SEED, SEARCHES, REPEAT = 1, 0, 5, 1
+"""What lag, seed, searches for each fault and repetitions are where no option says so.
+
+The options themselves are then None, so that a verb can refuse one that would change nothing.
+"""
+
+LagOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        show_default=str(LAG),
+        help="Steps between a count and its pop: 0 blocking, 1 pipelined. What a subject declares itself wins.",
+    ),
+]
+RanksOption = Annotated[
+    int | None, typer.Option(min=2, help="So many ranks: first all in one process, then a process each.")
+]
+ExamplesOption = Annotated[
+    int | None, typer.Option(min=1, help="Stop after so many random schedules in each place: memory, processes.")
+]
+FuzzSeedOption = Annotated[
+    int | None, typer.Option(min=0, show_default=str(SEED), help="The same seed gives the same schedules.")
+]
+BenchSeedOption = Annotated[
+    int | None,
+    typer.Option(min=0, show_default=str(SEED), help="Of the work, of random schedules, of simulated times."),
+]
+SearchesOption = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=1, show_default=str(SEARCHES), help="With --real: searches for each fault."),
+]
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=1, show_default=str(REPEAT), help="Measure each case K times as long."),
 ]
 CheckOption = Annotated[
     Path | None,

@@ -84,7 +84,10 @@ def _in_order(items: Sequence[Item], workers: Sequence[_Worker]) -> Generator[Re
             for worker in workers:
                 if worker.place is None and (following := next(left, None)):
                     worker.place, item = following
-                    worker.connection.send(item)
+                    try:
+                        worker.connection.send(item)
+                    except (BrokenPipeError, ConnectionResetError) as error:
+                        raise _lost(worker) from error
             _take(workers, done)
         outcome = done.pop(place)
         if isinstance(outcome, _Failed):
@@ -105,9 +108,14 @@ def _take(workers: Sequence[_Worker], done: dict[int, _Done[Result] | _Failed]) 
         try:
             done[worker.place] = connection.recv()
         except (EOFError, ConnectionResetError) as error:
-            worker.process.join(_END_S)
-            raise WorkLost(f"a process that worked on a part of it ended ({_end(worker.process.exitcode)})") from error
+            raise _lost(worker) from error
         worker.place = None
+
+
+def _lost(worker: _Worker) -> WorkLost:
+    """What to raise where a process is not there any more to take an item or to give its result."""
+    worker.process.join(_END_S)
+    return WorkLost(f"a process that worked on a part of it ended ({_end(worker.process.exitcode)})")
 
 
 def _end(code: int | None) -> str:

@@ -11,8 +11,9 @@ from rankproof.model.errors import unknown_name
 class Budget:
     """Where a run ends, if nothing goes wrong: after so many schedules or seconds, whichever comes first.
 
-    examples  random schedules, or None for as many as the seconds allow
-    seconds   or None for as many as the schedules take
+    examples  random schedules in each place, which are memory and real processes, or None for as many as the seconds
+              allow
+    seconds   in all, or None for as many as the schedules take
     """
 
     examples: int | None

@@ -11,7 +11,7 @@ from typing import Any
 from rankproof import files
 from rankproof.conformance.faulty import FAULTY
 from rankproof.conformance.hunting import SECONDS, Hunt, again, happened, hunt
-from rankproof.conformance.hunting_torch import NOTHING, said, said_in_detail
+from rankproof.conformance.hunting_torch import NO_ANSWER, NOTHING, said, said_in_detail
 from rankproof.conformance.launcher import Launcher
 from rankproof.model.faults import Fault
 from rankproof.model.schedule import dump
@@ -58,8 +58,8 @@ def report(
     given. The JSON document has `seeds`, `seconds` and `faults`, each with `name`, `at` (the implementation or the
     engine), `ranks`, `verdict`, `found` (a list of `examples` and `seconds`, or null, one a seed), `examples` and
     `seconds` (medians, or null), `commands` (in the shortest schedule, or null), `happened`, `guarded`, `torch`,
-    `detail` (what torch says with TORCH_DISTRIBUTED_DEBUG=DETAIL), `note`, `schedule` (what the model went through, or
-    null) and `file` (or null). Raises BadInput for a folder that cannot be written.
+    `detail` (what torch says with TORCH_DISTRIBUTED_DEBUG=DETAIL, or "no answer: " and why), `note`, `schedule` (what
+    the model went through, or null) and `file` (or null). Raises BadInput for a folder that cannot be written.
     """
     if folder:
         files.folder_for_writing(folder)
@@ -144,14 +144,16 @@ def _show(output: Output, seen: Seen) -> None:
 
 
 def summary(seen: Sequence[Seen], details: Sequence[str], seeds: int) -> str:
-    """How many faults are found, how soon, and of how many torch says nothing."""
+    """How many faults are found, how soon, and of how many torch says nothing, or could not be asked."""
     found = [each for each in seen if each.hunt.is_found]
     slowest = max((each.hunt.seconds for each in found), default=0.0)
     silent = sum(each.torch.startswith(NOTHING) for each in seen)
     silent_too = sum(detail.startswith(NOTHING) for detail in details)
+    unasked = sum(detail.startswith(NO_ANSWER) for detail in details)
     return (
         f"{len(found)} of {counted(len(seen), 'fault')} found by each of {counted(seeds, 'seed')}, the slowest in "
         f"{slowest:.1f} s; torch says nothing of {silent}, and with DETAIL of {silent_too}"
+        f"{f'; with DETAIL there is {NO_ANSWER} for {unasked}' if unasked else ''}"
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rankproof import exploring, fuzzing, proving, refuting
 from rankproof.conformance.fuzz import Fuzzing
 from rankproof.conformance.launcher import Launcher
+from rankproof.conformance.search import Ran
 from rankproof.exploring import Seen
 from rankproof.fuzzing import Plan
 from rankproof.model.assumptions import ASSUMPTIONS
@@ -137,7 +138,8 @@ def _explore(output: Output, progress: Progress) -> Iterator[Seen]:
 def _run_real(output: Output, progress: Progress, launcher: Launcher) -> Iterator[Fuzzing]:
     for real in REAL:
         found = fuzzing.run_fuzz(progress, plan_of(real), launcher)
-        counts = f"{found.examples:,} schedules, {found.steps:,} steps"
+        ran = found.processes or Ran()
+        counts = f"{ran.examples:,} schedules, {ran.steps:,} steps"
         output.say(f"  {_who(found):<32} ", (f"{found.verdict:<12} ", found.verdict), (counts, "quiet"))
         if found.verdict is not Verdict.HOLDS:
             fuzzing.show(output, found)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from rankproof.benchmarks import fuzzing_cost
 from rankproof.benchmarks.bare import Alone, BareSync
 from rankproof.benchmarks.echo import EchoTransport
+from rankproof.benchmarks.frame import Lost
 from rankproof.benchmarks.scheduler import Clock, Part, Transfer
 from rankproof.benchmarks.unguarded import UnguardedSync
+from rankproof.conformance.memory import MemoryRanks
 from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.sync import PipelinedAckSync
 from rankproof.impl.transport import Transport
@@ -72,3 +75,18 @@ def test_alone_pops_what_has_finished_here() -> None:
         clock.step = step
         part.step()
     assert asked == [1, 1, 1, 2, 3]  # two finished and one not; then that one, until it has
+
+
+def test_fuzzing_on_processes_leaves_the_model_unchecked_as_fuzzing_in_memory_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+
+    def search(*_: object, checked: object = "the default", **__: object) -> str:
+        asked.append(checked)
+        return "nothing ran"
+
+    monkeypatch.setattr(fuzzing_cost, "search", search)
+    with pytest.raises(Lost, match="nothing ran"):
+        fuzzing_cost._searched(MemoryRanks(2, factory=fuzzing_cost.SUBJECT), 2, examples=1, seed=0)
+    assert asked == [()]

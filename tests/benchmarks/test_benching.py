@@ -64,7 +64,11 @@ def one_item(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--ranks", 1000], "--ranks 1000: a group has 2 ranks or more, and one host at most 64"),
         (["--repeat", 0], "--repeat"),
         (["--render", "none.json"], "none.json: cannot read: no such file or directory"),
-        (["--render", "none.json", "--quick"], "--render measures nothing"),
+        (["--render", "none.json", "--quick"], "--render measures nothing; leave out --quick"),
+        (
+            ["growth", "--render", "none.json", "--repeat", 1, "--ranks", 2, "--seed", 0],
+            "--render measures nothing; leave out the items and --repeat and --ranks and --seed",
+        ),
         (["--out", "/proc/nowhere"], "/proc/nowhere"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from rankproof.benchmarks import delayed
 from rankproof.benchmarks.delayed import DelayedTransport
-from rankproof.impl.errors import PeerLost
+from rankproof.impl.errors import PeerLost, StepTimeout
 
 DELAY_S = 0.02
 
@@ -26,7 +26,7 @@ class Arriving:
         self.calls: list[str] = []
         self.threads: list[threading.Thread] = []
         self.arrives = threading.Semaphore(0)
-        self.error: PeerLost | None = None
+        self.error: Exception | None = None
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         self.calls.append(f"offer {round_number} {tuple(vector)}")
@@ -107,13 +107,34 @@ def test_latencies_of_rounds_in_flight_together_overlap(monkeypatch: pytest.Monk
     transport.close()
 
 
-def test_an_error_comes_where_the_result_would() -> None:
+@pytest.mark.parametrize("error", [PeerLost("rank 1 is gone", 1), OSError("rank 1 is gone")])
+def test_an_error_of_any_kind_comes_where_the_result_would(error: Exception) -> None:
     inner = Arriving()
-    inner.error = PeerLost("rank 1 is gone", 1)
+    inner.error = error
     transport = DelayedTransport(inner, DELAY_S)
     transport.offer(1, (1,))
     inner.arrives.release()
-    with pytest.raises(PeerLost, match="rank 1 is gone"):
+    with pytest.raises(type(error), match="rank 1 is gone"):
         transport.agreed(1)
     transport.close()
     assert inner.calls[-1] == "close"
+
+
+class Late(Arriving):
+    """A transport that does not keep its own deadline."""
+
+    timeout = 0.05
+
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        self.arrives.acquire(timeout=2.0)
+        return (10 * round_number,)
+
+
+def test_a_wait_ends_also_where_the_other_transport_does_not_keep_its_deadline() -> None:
+    inner = Late()
+    transport = DelayedTransport(inner, DELAY_S)
+    transport.offer(1, (1,))
+    with pytest.raises(StepTimeout, match=r"round 1: nothing from the transport that is delayed in 0\.1 s"):
+        transport.agreed(1)
+    inner.arrives.release()
+    transport.close()

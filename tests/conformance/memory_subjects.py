@@ -68,6 +68,12 @@ def summed(group: dist.ProcessGroup, rank: int) -> tuple[int, ...]:
     return tuple(tensor.tolist())
 
 
+def summed_with_nan(group: dist.ProcessGroup, rank: int) -> tuple[str, ...]:
+    tensor = torch.tensor([float("nan"), rank + 1.0])
+    dist.all_reduce(tensor, group=group)
+    return tuple(map(str, tensor.tolist()))
+
+
 def first_from_each(group: dist.ProcessGroup, rank: int) -> tuple[int, ...]:
     every = [torch.zeros(2, dtype=torch.int64) for _ in range(group.size())]
     dist.all_gather(every, torch.tensor([rank, 7]), group=group)
@@ -133,6 +139,17 @@ class Early:
     def write(self, _group: dist.ProcessGroup, _rank: int) -> None:
         self.tensor += 1
         self.work.wait()
+
+    def write_and_wait_twice(self, _group: dist.ProcessGroup, _rank: int) -> list[str]:
+        self.tensor += 1
+        return [self.error_of(self.work.wait), self.error_of(self.work.is_completed), self.error_of(self.work.wait)]
+
+    @staticmethod
+    def error_of(call: Callable[[], object]) -> str:
+        try:
+            return f"gave {call()}"
+        except RuntimeError as error:
+            return str(error)
 
     def wait_a_little(self, _group: dist.ProcessGroup, _rank: int) -> None:
         self.work.wait(datetime.timedelta(seconds=0.5))
@@ -217,6 +234,15 @@ def polls() -> Doing:
 def writes_early() -> Doing:
     early = Early()
     return Doing(early.issue, early.write)
+
+
+def writes_early_and_waits_twice() -> Doing:
+    early = Early()
+    return Doing(early.issue, early.write_and_wait_twice)
+
+
+def sums_what_is_no_number() -> Doing:
+    return Doing(summed_with_nan)
 
 
 def waits_a_little() -> Doing:

@@ -1,9 +1,10 @@
-"""A subject for the recorded transport that does not come back; imported by rank processes."""
+"""Subjects for the recorded transport that it cannot take to their end; imported by rank processes."""
 
 from __future__ import annotations
 
 import time
 
+from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.reference import ReferenceSubject, on_one_group
 from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.sync import PipelinedAckSync
@@ -28,3 +29,14 @@ class Hanging(ReferenceSubject):
 def hanging() -> Hanging:
     """A subject of that kind."""
     return Hanging(on_one_group(PipelinedAckSync))
+
+
+class Storing(ReferenceSubject):
+    """Declares a lane of storage."""
+
+    capabilities = Capabilities(storage=1, supports=frozenset({"flush", "reconfigure"}))
+
+
+def storing() -> Storing:
+    """A subject of that kind."""
+    return Storing(on_one_group(PipelinedAckSync), storage=1)

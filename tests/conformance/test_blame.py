@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rankproof.conformance.blame import Difference, broken_property, differences_of
@@ -79,6 +81,52 @@ def test_what_is_no_pop_is_told_by_what_it_is(
     expected = Observation(**(nothing | model))  # type: ignore[arg-type]
     reply = Reply(0, name, Ok(Observation(**(nothing | seen))), expected)  # type: ignore[arg-type]
     assert broken_property(Schedule(MODEL, ()), reply) == breaks
+
+
+class Array:
+    """Compares each of its elements, as numpy does."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    def __repr__(self) -> str:
+        return "array([0, 1])"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("in_flight", None),
+        ("in_flight", Array()),
+        ("popped", None),
+        ("popped", (0, ())),
+        ("popped", ((),)),
+        ("popped", (([0],), ())),
+        ("popped", ((Array(),), ())),
+        ("left", "ab"),
+        ("waited_unfinished", 3),
+        ("waited_unfinished", (3,)),
+    ],
+)
+def test_what_does_not_have_the_shape_of_an_observation_is_shown_as_it_is_and_breaks_nothing(
+    field: str, value: object
+) -> None:
+    model = Observation(((), ()), ((), ()), in_flight=1)
+    reply = Reply(0, "step", Ok(replace(model, **{field: value})), model)  # type: ignore[arg-type]
+    assert broken_property(Schedule(MODEL, (*ENQUEUED, *ROUND, *step(0))), reply) == ""
+    assert [(each.field, each.subject) for each in differences_of(reply)] == [(field, repr(value))]
+
+
+@pytest.mark.parametrize("acks", [(99,), (-1,), (0, 0)])
+def test_acks_that_never_were_there_are_blamed_like_others(acks: tuple[int, ...]) -> None:
+    assert blamed([*ENQUEUED, *ROUND, *step(0)], (), acks) == "finished-before-pop"
+
+
+def test_a_follower_that_ends_its_step_before_its_own_acks_have_finished_breaks_finished_before_pop() -> None:
+    seen = Ok(Observation(((), ()), ((), ()), in_flight=0))
+    assert broken_property(Schedule(MODEL, ()), Reply(2, "step", seen, early=True)) == "finished-before-pop"
+    died = Reply(2, "step", Died(-9), early=True)
+    assert broken_property(Schedule(MODEL, ()), died) == "contained-failure"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rankproof.conformance.apart import declared
+from rankproof.conformance.blame import broken_property, differences_of
 from rankproof.conformance.capabilities import Capabilities, Lane
-from rankproof.conformance.driver import Driver, Step
+from rankproof.conformance.driver import Driver, Mismatch, Step
 from rankproof.conformance.outcome import Ok, Outcome
 from rankproof.conformance.subject import Observation
 from rankproof.model.actions import Enqueue, Evict, Finish
@@ -48,6 +49,12 @@ def test_each_lag_is_held_against_its_protocol() -> None:
         ("at least one lane", {"lanes": ()}),
         ("a name of its own", {"lanes": (Lane("write"), Lane("write"))}),
         ("storage must be 0 to 2 of the lanes, not 3", {"storage": 3}),
+        (
+            "supports names 'resets'; there are flush, reset, evict, reconfigure",
+            {"supports": frozenset({"flush", "resets"})},
+        ),
+        ('storage of 1 is never attached: add "reconfigure"', {"storage": 1}),
+        ("say storage=1, or leave it out", {"supports": frozenset({"reconfigure"})}),
     ],
 )
 def test_a_combination_that_nobody_can_have_is_an_error_that_says_what_to_write(
@@ -94,6 +101,26 @@ def test_the_order_of_a_queue_that_is_a_set_says_nothing() -> None:
         else:
             with pytest.raises(AssertionError, match="left: model"):
                 driver.give(Step(0))
+
+
+def test_what_is_left_open_is_neither_a_difference_nor_blamed_beside_one() -> None:
+    seen = Ok(Observation(((), ()), ((1, 0), ()), waited_unfinished=((0, 0),), in_flight=0))
+    driver, _ = driver_of(Capabilities(order="identity", waits=True), Ok(), Ok(), seen)
+    driver.give(Enqueue(0, 0, 0))
+    driver.give(Enqueue(0, 0, 1))
+    with pytest.raises(Mismatch) as caught:
+        driver.give(Step(0))
+    assert [each.field for each in differences_of(caught.value.reply)] == ["in_flight"]
+    assert broken_property(caught.value.schedule, caught.value.reply) == "matched-collectives"
+
+
+@pytest.mark.parametrize("popped", [None, (0, ()), ((0, "a"), ()), ((None,), ()), 7])
+def test_what_is_no_tuple_of_acks_differs_also_where_their_order_says_nothing(popped: object) -> None:
+    seen = Ok(Observation(popped, ((), ()), in_flight=1))  # type: ignore[arg-type]
+    driver, _ = driver_of(Capabilities(order="identity"), seen)
+    with pytest.raises(Mismatch) as caught:
+        driver.give(Step(0))
+    assert str(caught.value).endswith(f"\n  popped: model ((), ()) | subject {popped!r}")
 
 
 def test_a_wait_for_an_unfinished_ack_differs_unless_it_is_allowed() -> None:

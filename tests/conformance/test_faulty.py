@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from rankproof.conformance import faulty
+from rankproof.conformance import faulty, hunting_torch
 from rankproof.conformance.commands import Step
 from rankproof.conformance.driver import Reply
 from rankproof.conformance.faulty import FAULTY, faulty_named
@@ -138,3 +141,27 @@ def test_torch_says_nothing_of_wrong_counts_and_names_other_lengths_in_its_debug
     in_detail = said_in_detail(cases)
     assert in_detail[0] == NOTHING
     assert "Rank 0 is running collective: ALLREDUCE [16]" in in_detail[1]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("does", "answers"),
+    [
+        ("exit 3", ["no answer: the process that asks ended with exit code 3"] * 2),
+        ("echo noise; echo 'said: \"nothing\"'; echo x >&2; echo Why >&2; exit 1", ["nothing", "exit code 1: Why"]),
+        ("echo 'said: \"nothing\"'; printf 'said: \"half'; exec sleep 60", ["nothing", "no answer: none within 1 s"]),
+        ("kill -INT $$; echo 'said: \"a\"'; echo 'said: \"b\"'", ["a", "b"]),  # Ctrl-C is answered here, not there
+    ],
+    ids=["ends", "ends half way", "takes too long", "Ctrl-C"],
+)
+def test_a_case_that_torch_is_not_asked_about_in_its_debug_mode_says_why(
+    does: str, answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = tmp_path / "asks"
+    asks.write_text(f"#!/bin/sh\n{does}\n")
+    asks.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(asks))
+    monkeypatch.setattr(hunting_torch, "_WITHIN", 1.0)
+    monkeypatch.setattr(hunting_torch, "_EACH_WITHIN", 0.0)
+    said_of = said_in_detail([("mixed-modes", ()), ("mixed-modes", (Step(0),))])
+    assert [each.endswith(answer) for each, answer in zip(said_of, answers, strict=True)] == [True, True], said_of

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rankproof.conformance.asserting import report_of
 from rankproof.conformance.capabilities import Capabilities, Lane
 from rankproof.conformance.driver import Mismatch
 from rankproof.conformance.fuzz import fuzz
@@ -84,7 +85,9 @@ def test_a_wrong_implementation_is_found_in_memory_made_small_and_shown_again_on
 def test_a_difference_is_given_as_values_and_the_program_shows_it_again(
     shared_launcher: Launcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = fuzz("wrong_subjects:evicts_nothing", transports=("memory",), launcher=shared_launcher)
+    found = fuzz("wrong_subjects:evicts_nothing", timeout=0.5, transports=("memory",), launcher=shared_launcher)
+    assert "    timeout=0.5,\n    reply_within=1.5,\n" in found.program
+    assert "ranks, capabilities, checked=())" in found.program
     assert [each.field for each in found.differences] == ["popped", "left"]
     for each in found.differences:
         assert f"  {each.field}: model {each.model} | subject {each.subject}" in found.failure
@@ -119,6 +122,34 @@ def test_what_processes_do_not_show_again_is_violated_and_says_so(shared_launche
     found = fuzz("wrong_subjects:resets_nothing_where_ranks_share_a_process", timeout=1.0, launcher=shared_launcher)
     assert (found.verdict, found.found_in, found.reproduced) == (Verdict.VIOLATED, "memory", False)
     assert found.on_processes == "every reply was the model's"
+
+
+def test_what_was_found_in_memory_stays_found_where_no_process_can_have_the_subject(shared_launcher: Launcher) -> None:
+    found = fuzz("wrong_subjects:lives_in_memory_alone", timeout=1.0, launcher=shared_launcher)
+    assert (found.verdict, found.found_in, found.breaks) == (Verdict.VIOLATED, "memory", "clean-lifecycle")
+    assert (found.reproduced, found.on_processes) == (None, "the engine's source is gone")
+    assert "on processes: no answer: the engine's source is gone" in report_of(found).splitlines()
+
+
+def test_what_was_found_in_memory_stays_found_where_the_harness_itself_fails_on_processes(
+    shared_launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("this model cannot go on")
+
+    monkeypatch.setattr("rankproof.conformance.fuzz.rerun", fails)
+    found = fuzz("wrong_subjects:resets_nothing", timeout=1.0, launcher=shared_launcher)
+    assert (found.verdict, found.reproduced) == (Verdict.VIOLATED, None)
+    assert found.on_processes == "ValueError: this model cannot go on"
+
+
+@pytest.mark.parametrize("ranks", [0, 65])
+def test_a_number_of_ranks_that_no_pool_can_have_is_refused_before_anything_is_started(
+    shared_launcher: Launcher, monkeypatch: pytest.MonkeyPatch, ranks: int
+) -> None:
+    monkeypatch.setattr("rankproof.conformance.fuzz.search_apart", None)
+    with pytest.raises(BadInput, match=f"a run has 1 to 64 ranks, .* not {ranks}"):
+        fuzz("wrong_subjects:resets_nothing", ranks=ranks, launcher=shared_launcher)
 
 
 def test_a_subject_that_ends_its_process_ends_no_harness_and_is_found_in_processes(shared_launcher: Launcher) -> None:

@@ -130,6 +130,20 @@ def test_writing_into_a_tensor_in_flight_is_an_error_at_the_wait() -> None:
         assert "wrote into the tensor of its all_reduce MIN" in next(said([ranks.call(0, "reset")]))
 
 
+def test_a_collective_that_could_not_land_has_not_landed_at_the_next_wait_either() -> None:
+    with ranks_of("writes_early_and_waits_twice") as ranks:
+        all_of(ranks)
+        outcome = ranks.call(0, "reset")
+    assert isinstance(outcome, Ok)
+    assert isinstance(outcome.value, list)
+    assert ["wrote into the tensor of its all_reduce MIN" in each for each in outcome.value] == [True] * 3
+
+
+def test_a_tensor_that_holds_what_equals_nothing_was_not_written() -> None:
+    with ranks_of("sums_what_is_no_number") as ranks:
+        assert all_of(ranks) == [Ok(("nan", "3.0"))] * 2
+
+
 def test_what_only_processes_have_is_refused_and_remembered() -> None:
     with ranks_of("reduces_to_one") as ranks:
         assert ranks.call(0, "step") == Raised("Unsupported", "the in-memory group has no reduce")

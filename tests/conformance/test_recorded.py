@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from rankproof.conformance.outcome import Ok
 from rankproof.conformance.recorded import main
 from rankproof.conformance.recorded_check import Judgement, check
-from rankproof.conformance.recorded_file import path_of
+from rankproof.conformance.recorded_file import Entry, Recorder, path_of
+from rankproof.conformance.recorded_schedule import Plan
 from rankproof.model.errors import BadInput
 from rankproof.model.verdict import Verdict
 
@@ -108,14 +111,14 @@ def test_records_of_four_processes_hold(tmp_path: Path) -> None:
 @pytest.mark.processes
 def test_a_rank_that_hangs_is_recorded_and_so_is_the_rank_that_waits_for_it(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
-    done = torchrun(2, "--subject", "recorded_subjects:hanging", "--timeout", "1", "--out", folder)
+    done = torchrun(2, "--subject", "recorded_subjects:hanging", "--timeout", "3", "--out", folder)
     assert done.returncode == 0, done.stderr
     judged = check(tmp_path / "run")
     assert judged.verdict is Verdict.VIOLATED
     assert judged.schedule is not None
     assert judged.ends[0].startswith("stopped after ")
     assert "StepTimeout" in judged.ends[0]
-    assert judged.ends[1].endswith("in example 0, step hung: no reply within 3 s")
+    assert judged.ends[1].endswith("in example 0, step hung: no reply within 9 s")
 
 
 @pytest.mark.processes
@@ -144,6 +147,34 @@ def test_a_step_that_fails_is_undetermined_where_another_record_is_short(run: Pa
     judged = changed(run, 1, has_no_end)
     assert judged.verdict is Verdict.UNDETERMINED
     assert judged.failure.startswith("the record of rank 1 is missing or short")
+
+
+def close_fails(lines: list[dict[str, Any]]) -> None:
+    """The last call, which closes, raises."""
+    lines[-2] |= {"outcome": "raised", "kind": "OSError", "message": "gone"}
+
+
+@pytest.mark.processes
+def test_a_close_that_fails_is_violated_where_every_record_is_whole(run: Path) -> None:
+    judged = changed(run, 0, close_fails)
+    assert (judged.verdict, judged.examples) == (Verdict.VIOLATED, 2)
+    assert judged.failure == "rank 0, example 1, close: the subject raised OSError: gone"
+    assert judged.schedule is None
+    judged = changed(run, 1, has_no_end)
+    assert judged.verdict is Verdict.UNDETERMINED
+    assert judged.failure.endswith("close: the subject raised OSError: gone")
+
+
+@pytest.mark.processes
+def test_examples_that_no_record_tells_of_are_not_gone_through(run: Path) -> None:
+    def many(lines: list[dict[str, Any]]) -> None:
+        lines[0]["plan"]["examples"] = 10**9
+
+    with pytest.raises(BadInput, match="this is of another run"):
+        changed(run, 0, many)
+    judged = changed(run, 1, many)
+    assert (judged.verdict, judged.examples) == (Verdict.UNDETERMINED, 2)
+    assert judged.failure == "the records end before the ranks have come to the same place"
 
 
 @pytest.mark.processes
@@ -184,6 +215,22 @@ def _field(lines: list[dict[str, Any]]) -> None:
     lines[1]["extra"] = 1
 
 
+def _steps(lines: list[dict[str, Any]]) -> None:
+    lines[0]["plan"]["steps"] = 10**9
+
+
+def _examples(lines: list[dict[str, Any]]) -> None:
+    lines[-2]["example"] = 2
+
+
+def _twice(lines: list[dict[str, Any]]) -> None:
+    lines.insert(2, lines[1])
+
+
+def _last(lines: list[dict[str, Any]]) -> None:
+    lines[-2]["place"] += 1
+
+
 def _setup(lines: list[dict[str, Any]]) -> None:
     lines[1] |= {"outcome": "raised", "kind": "ValueError", "message": "no"}
 
@@ -196,6 +243,10 @@ def _setup(lines: list[dict[str, Any]]) -> None:
         (_rank, r"this is no record of a run of 2 ranks under that name"),
         (_call, r"example 0, place 1: the schedule of seed 0 has .* here; judge with the version that recorded it"),
         (_field, r"rank-000\d\.ndjson:2: extra: "),
+        (_steps, r"rank-000\d\.ndjson:1: plan: steps: 1000000000 is not 1 to 100"),
+        (_examples, r"there are calls of another example than the 2 of its plan"),
+        (_twice, r"rank-000\d\.ndjson:3: a call of example 0 that comes too late, or twice"),
+        (_last, r"example 1, place \d+: the schedule of seed 0 has close\(\) here"),
         (_setup, r"example 0: setup raised ValueError: no"),
     ],
 )
@@ -216,6 +267,8 @@ def test_a_folder_without_records_is_named(tmp_path: Path) -> None:
     [
         ((), "RANK is not set; start it as torchrun --nproc-per-node N -m rankproof.conformance.recorded ..."),
         (("--steps", "1000"), "--steps: 1000 is not 1 to 100"),
+        (("--lag", "-1"), "--lag must be 0 or more, not -1"),
+        (("--subject", "recorded_subjects:storing"), "recorded_subjects:storing: storage: no record has lanes that "),
         (("--subject", "nothing"), "factory 'nothing' does not read package.module:callable"),
         (("--subject", "nowhere:f"), "factory 'nowhere:f': cannot import 'nowhere': "),
     ],
@@ -227,6 +280,7 @@ def test_what_cannot_be_recorded_is_one_line(
     arguments: tuple[str, ...],
     line: str,
 ) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
     if arguments:
         monkeypatch.setenv("RANK", "0")
         monkeypatch.setenv("WORLD_SIZE", "2")
@@ -234,3 +288,59 @@ def test_what_cannot_be_recorded_is_one_line(
     errors = capsys.readouterr().err
     assert errors.startswith(f"rankproof: {line}")
     assert (code, errors.count("\n"), (tmp_path / "run").exists()) == (2, 1, False)
+
+
+def test_ranks_that_do_not_come_together_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    code = main(["--out", str(tmp_path / "run"), "--subject", f"{REFERENCE}pipelined"])
+    errors = capsys.readouterr().err
+    assert errors.startswith("rankproof: the ranks did not come together within 10 s: ")
+    assert (code, errors.count("\n")) == (2, 1)
+
+
+def test_a_disk_that_is_full_is_named_and_a_record_without_its_head_is_not_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    recorder = Recorder(tmp_path / "one", 0, Plan("m:f", 2))
+    entry = Entry(0, 0, "setup", (), Ok())
+    says = r"rank-0000\.ndjson: cannot write the record: no space left on device"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(BadInput, match=says), recorder:
+            recorder.add(entry)
+        with pytest.raises(BadInput, match=says):
+            Recorder(tmp_path / "two", 0, Plan("m:f", 2))
+    assert not path_of(tmp_path / "two", 0).exists()
+
+
+HANGS_WHERE_NOTHING_CAN_BE_WRITTEN = """
+import time
+from rankproof.conformance.outcome import Ok
+from rankproof.conformance.recorded import _Watched
+from rankproof.conformance.recorded_file import Entry
+from rankproof.model.errors import BadInput
+
+class Full:
+    def add(self, entry):
+        raise BadInput("there is no space left")
+
+class Hanging:
+    def step(self):
+        time.sleep(600)
+
+_Watched(Full(), 0.1).call(Entry(0, 1, "step", (), Ok()), Hanging(), ())
+"""
+
+
+@pytest.mark.processes
+def test_a_call_that_hangs_is_given_up_also_where_that_cannot_be_written() -> None:
+    command = [sys.executable, "-c", HANGS_WHERE_NOTHING_CAN_BE_WRITTEN]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (2, "rankproof: there is no space left\n")

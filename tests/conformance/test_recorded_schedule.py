@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from rankproof.conformance.capabilities import Capabilities, Lane
@@ -13,6 +16,9 @@ from rankproof.conformance.recorded_schedule import Plan, call_of, commands_of
 from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Reset
 
 REFERENCE = "rankproof.conformance.reference:"
+DEEP = Capabilities(lag=101, cumulative=True)
+STORING = Capabilities(storage=1, supports=frozenset({"reconfigure"}))
+WIDE = Capabilities(lanes=tuple(Lane(str(number)) for number in range(65)))
 
 
 def test_a_seed_gives_the_same_part_wherever_it_is_made() -> None:
@@ -84,3 +90,21 @@ def test_every_schedule_can_be_gone_through_to_its_end_by_ranks_that_only_wait_f
             assert [rank.issued - rank.consumed for rank in driver.state.ranks] == [0] * ranks
             assert not any(lane.waiting for rank in driver.state.ranks for lane in rank.lanes)
             memory.renew()
+
+
+@pytest.mark.parametrize(
+    ("says", "given"),
+    [
+        ("examples: 0 is not 1 or more", {"examples": 0}),
+        ("steps: 1000000000 is not 1 to 100", {"steps": 10**9}),
+        ("seed: -1 is not 0 or more", {"seed": -1}),
+        ("timeout: nan is not between 0 and 3600 seconds", {"timeout": float("nan")}),
+        ("lag: 101 is not 0 to 100", {"capabilities": DEEP}),
+        ("lanes: 65 is not 1 to 64", {"capabilities": WIDE}),
+        ("subject and lanes: a name has at most 200 characters, all printable", {"subject": "a\nb:f"}),
+        ("storage: no record has lanes that come and go", {"capabilities": STORING}),
+    ],
+)
+def test_a_plan_that_cannot_be_run_is_named(says: str, given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"^{says}"):
+        replace(Plan("m:f", 2), **given)

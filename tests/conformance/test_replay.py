@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.replay import commands_of, replay
-from rankproof.model.actions import Count, Decline, Enqueue, Finish, Issue, Pop, Wait
+from rankproof.model.actions import Attach, Count, Decline, Detach, Enqueue, Finish, Issue, Pop, Wait
 from rankproof.model.errors import BadInput
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, fault_named
@@ -79,3 +80,35 @@ def test_an_action_that_is_not_done_to_real_ranks_is_named_with_its_place() -> N
 def test_a_schedule_in_which_nothing_is_compared_has_no_verdict(shared_launcher: Launcher) -> None:
     schedule = Schedule(fault_named("count-before-pop").model, (Enqueue(0, 0, 0), Finish(0, 0, 0)))
     assert replay(schedule, SUBJECT, PIPELINED, launcher=shared_launcher).verdict is Verdict.UNDETERMINED
+
+
+WITH_STORAGE = Capabilities(storage=1, supports=frozenset({"flush", "reconfigure"}))
+
+
+def attached_and_detached() -> Schedule:
+    """Both ranks attach storage and, two steps later, detach it, as `rankproof fuzz` asks it of such subjects."""
+    step = (Wait, Pop, Count, Issue)
+    model = WITH_STORAGE.model(2)
+    assert model.protocol.attaches == "drained"
+    steps = [phase(rank) for rank in (0, 1, 0, 1) for phase in step]
+    return Schedule(model, (Attach(0), Attach(1), *steps, Detach(0), Detach(1)), "fuzzer")
+
+
+@pytest.mark.processes
+def test_storage_is_attached_and_detached_also_where_ranks_do_not_agree_on_it(shared_launcher: Launcher) -> None:
+    schedule = attached_and_detached()
+    steps = [Step(0), Step(1), Step(0), Step(1)]
+    assert commands_of(schedule, WITH_STORAGE) == [Attach(0), Attach(1), *steps, Detach(0), Detach(1)]
+    real = replay(
+        schedule,
+        "rankproof.conformance.reference:with_storage",
+        WITH_STORAGE.protocol,
+        capabilities=WITH_STORAGE,
+        launcher=shared_launcher,
+    )
+    assert (real.failure, real.left_out, real.verdict) == ("", (), Verdict.HOLDS)
+
+
+def test_storage_is_not_attached_on_a_subject_that_cannot_be_reconfigured() -> None:
+    with pytest.raises(BadInput, match=r"actions\[0\]: attach is not asked of this subject: it has no reconfigure"):
+        replay(attached_and_detached(), SUBJECT, WITH_STORAGE.protocol, capabilities=Capabilities())

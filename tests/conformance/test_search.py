@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+from typing import Any, ClassVar
+
 import pytest
 
+from rankproof.conformance import apart
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.channel import Channel
 from rankproof.conformance.machine import Findings
 from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.outcome import Outcome
 from rankproof.conformance.search import search
+from rankproof.model.errors import BadInput
 
 HELD_TO = Capabilities()
 
@@ -65,3 +72,47 @@ def test_without_one_the_search_ends() -> None:
     with Interrupted("renew", 10_000) as ranks:
         assert search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=3, seed=0, checked=()) == ""
     assert findings.steps > 0
+
+
+class Forgetful(MemoryRanks):
+    """Ranks that know only of so many of their kind, made one after the other, that they were asked too much."""
+
+    asked: ClassVar[int]
+
+    def __init__(self, ranks: int, **rest: Any) -> None:
+        super().__init__(ranks, **rest)
+        Forgetful.asked -= 1
+        self.says = "the in-memory group has no reduce" if Forgetful.asked >= 0 else ""
+
+    @property
+    def unsupported(self) -> str:
+        return self.says
+
+
+@pytest.mark.parametrize(("asked", "is_kept"), [(0, True), (1, True), (2, False)])
+def test_a_failure_is_kept_where_it_comes_again_without_what_only_processes_have(
+    monkeypatch: pytest.MonkeyPatch, asked: int, is_kept: bool
+) -> None:
+    monkeypatch.setattr(Forgetful, "asked", asked, raising=False)
+    monkeypatch.setattr(apart, "MemoryRanks", Forgetful)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    job = apart.Job("wrong_subjects:resets_nothing", 2, HELD_TO, HELD_TO, 50, None, 0, 1.0, 1.0)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        searched = apart._search(job, HELD_TO, Channel(ours))
+    assert (searched.failure is not None) == is_kept
+    assert searched.note == ("" if is_kept else "the in-memory group has no reduce")
+
+
+def test_what_goes_wrong_while_a_failure_is_made_smaller_leaves_it_as_it_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def objects(*_: object) -> None:
+        raise BadInput("the engine's source is gone")
+
+    monkeypatch.setattr("rankproof.conformance.search.smaller", objects)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    findings = Findings()
+    with MemoryRanks(2, factory="wrong_subjects:resets_nothing", timeout=1.0, reply_within=3.0) as ranks:
+        assert search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=50, seed=0, checked=()) == ""
+    assert findings.failure is not None

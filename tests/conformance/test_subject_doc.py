@@ -28,6 +28,8 @@ def test_every_method_and_field_of_the_contract_is_explained() -> None:
         assert f"| `{method}(" in text
     for field in ("popped", "left", "in_flight", "waited_unfinished"):
         assert f"- `{field}`:" in text
+    for optional in ("spoil(lane, ack)", 'reconfigure("storage", True)'):
+        assert f"`{optional}`" in text
 
 
 @pytest.mark.processes

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from rankproof.conformance.blame import broken_property
 from rankproof.conformance.driver import Command, Driver, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Findings
@@ -190,9 +191,11 @@ def test_a_follower_that_does_not_wait_for_its_own_acks_is_found(shared_launcher
             ready = True
             driver.catch_up()
 
-    with pytest.raises(Mismatch, match=r"rank 2, step: the subject ended it .* before its own acks had finished"):
+    said = r"rank 2, step: the subject ended it .* before its own acks had finished"
+    with pytest.raises(Mismatch, match=said) as caught:
         run()
     assert ready
+    assert broken_property(caught.value.schedule, caught.value.reply) == "finished-before-pop"
 
 
 def made_alone(agenda: Agenda, round_number: int) -> Change | None:

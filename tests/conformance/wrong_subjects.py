@@ -197,6 +197,15 @@ class ResetsNothingInMemory(ResetsNothing):
         return super().reset() if self.shares else ReferenceSubject.reset(self)
 
 
+class LivesInMemoryAlone(ResetsNothing):
+    """Keeps what waits in a reset, and cannot be made ready on a process of its own."""
+
+    def setup(self, config: SubjectConfig) -> None:
+        if not isinstance(config, MemoryConfig):
+            raise BadInput("the engine's source is gone")
+        super().setup(config)
+
+
 class ObjectsLater(ReferenceSubject):
     """Finds in its first step that its input cannot be used."""
 
@@ -230,6 +239,10 @@ def pops_its_own_size() -> ReferenceSubject:
 
 def resets_nothing_where_ranks_share_a_process() -> ReferenceSubject:
     return ResetsNothingInMemory(on_one_group(PipelinedAckSync))
+
+
+def lives_in_memory_alone() -> ReferenceSubject:
+    return LivesInMemoryAlone(on_one_group(PipelinedAckSync))
 
 
 def objects_later() -> ReferenceSubject:

@@ -7,7 +7,7 @@ import pytest
 from rankproof.model.actions import Action, Enqueue, Finish, Lose, Stall
 from rankproof.model.draining import left_over
 from rankproof.model.explorer import explore
-from rankproof.model.interleaving import Model, apply, next_phase
+from rankproof.model.interleaving import Model, apply, next_phase, successors
 from rankproof.model.properties import property_named
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
@@ -71,3 +71,15 @@ def test_ranks_that_stop_when_idle_never_consume_the_last_round() -> None:
     model = Model(replace(PIPELINED, idles="stopped"), Scenario(acks=1))
     after = taken(model, model.start, Enqueue(0, 0, 0))
     assert left_over(model, after) == "0 steps after all is finished ack 0 of lane 0 is left on rank 0"
+
+
+def test_what_is_left_over_is_the_same_whichever_rank_is_which() -> None:
+    model = Model(replace(BLOCKING, bounds="none"), Scenario(acks=1, ahead=1))  # a wait that is not complete passes
+    level, said = {model.start}, set[bool]()
+    for _ in range(4):
+        level = {after for state in level for _, after in successors(model, state)}
+        for state in level:
+            is_empty = left_over(model, state) is None
+            assert is_empty == (left_over(model, replace(state, ranks=state.ranks[::-1])) is None)
+            said.add(is_empty)
+    assert said == {False, True}

@@ -7,7 +7,7 @@ import pytest
 from rankproof.model.explorer import explore, explore_each
 from rankproof.model.faults import FAULTS
 from rankproof.model.interleaving import Model
-from rankproof.model.properties import CHECKED, property_named
+from rankproof.model.properties import CHECKED, Property, property_named
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol, depth
 from rankproof.model.scenario import Scenario
 from rankproof.model.schedule import Schedule, run
@@ -128,6 +128,29 @@ def test_a_search_that_checks_nothing_is_refused() -> None:
         explore(Model(), [])
     with pytest.raises(ValueError, match="none of these properties"):
         explore(Model(), [property_named("named-divergence")])  # without guard words nothing can be named
+
+
+@pytest.mark.parametrize(
+    ("name", "prop"),
+    [
+        (
+            "use-before-wait",
+            Property(
+                "alone",
+                "the check sees a rank alone",
+                lambda step: None if len(step.after.ranks) > 1 else "alone",
+                "rank",
+            ),
+        ),
+        (
+            "transfer-without-ack",
+            Property("silent", "ranks wait, and the check does not mind", lambda _: None, "waits"),
+        ),
+    ],
+)
+def test_what_falls_only_in_the_search_is_an_error_and_no_finding(name: str, prop: Property) -> None:
+    with pytest.raises(RuntimeError, match=f"^{prop.name} fell in the search after [0-9]+ actions, and by its own"):
+        explore(FAULTS[name].model, [prop])
 
 
 def test_progress_is_told_at_each_new_depth() -> None:

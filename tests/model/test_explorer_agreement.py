@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof.model.actions import Action, Attach, Evict, Flush, Reset
+from rankproof.model.actions import Action, Attach, Enqueue, Evict, Flush, Reset
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS
 from rankproof.model.interleaving import Model, successors
@@ -132,6 +132,26 @@ def test_both_searches_find_a_deadlock_at_the_same_length() -> None:
     assert_agree(model, [PROPERTIES["no-deadlock"]], most=1_500)
 
 
+@pytest.mark.parametrize("scenario", ["two lanes", "three ranks", "aligned", "mishaps", "pipeline"])
+@pytest.mark.parametrize("protocol", [PIPELINED, replace(BLOCKING, bounds="none")], ids=["pipelined", "unbounded"])
+def test_both_searches_see_the_same_left_over(protocol: Protocol, scenario: str) -> None:
+    assert_agree(Model(protocol, SCENARIOS[scenario]), [PROPERTIES["drains-to-empty"]], most=25)
+
+
+def test_what_is_left_over_is_seen_whichever_rank_is_behind() -> None:
+    drains = PROPERTIES["drains-to-empty"]
+
+    def one_has_counted(step: Transition) -> str | None:
+        lanes = [rank.lanes[0] for rank in step.after.ranks]
+        enqueued = isinstance(step.action, Enqueue) and all(lane.waiting and not lane.finished for lane in lanes)
+        return drains.broken(step) if enqueued and {rank.phase for rank in step.after.ranks} == {0, 1} else None
+
+    model = Model(replace(BLOCKING, bounds="none"), Scenario(acks=1, ahead=1))
+    late = replace(drains, looks_at="group", broken=one_has_counted)
+    assert explore(model, [late], limit=120).verdict is Verdict.VIOLATED
+    assert_agree(model, [late], most=120)
+
+
 @given(
     st.sampled_from([fault.model for fault in FAULTS.values()]),
     st.lists(st.integers(0, 99), max_size=40),
@@ -144,6 +164,8 @@ def test_what_is_not_touched_is_not_the_first_to_fall(model: Model, picks: list[
             before, after = step.before.ranks[step.action.rank], step.after.ranks[step.action.rank]
             for each in CHECKED:
                 assert each.touched(before, after) or each.broken(step) is None
+        if not steps:
+            return  # every rank has crashed, or waits for one that has
         chosen = steps[pick % len(steps)]
         if any(each.broken(chosen) for each in CHECKED):
             return
@@ -173,6 +195,7 @@ def test_a_packed_state_unpacks_to_one_that_differs_only_in_which_rank_is_which(
         (Scenario(ranks=3, topology="pipeline"), [range(1), range(1, 3)]),
         (Scenario(ranks=4, topology="halves"), [range(2), range(2, 4)]),
         (Scenario(ranks=4, topology="halves", blocking_ranks=1), [range(2), range(2, 3), range(3, 4)]),
+        (Scenario(ranks=4, topology="grid"), [range(1), range(1, 2), range(2, 3), range(3, 4)]),  # 0 and 2: rows apart
     ],
 )
 def test_ranks_trade_places_only_with_those_that_do_and_decide_the_same(scenario: Scenario, runs: list[range]) -> None:

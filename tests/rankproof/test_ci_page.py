@@ -87,7 +87,7 @@ def test_the_page_tells_the_profiles_as_they_are() -> None:
     said = {}
     for name, budget in PROFILES.items():
         minutes, seconds = divmod(int(budget.seconds or 0), 60)
-        limit = f"{budget.examples} schedules" if budget.examples else f"{minutes} minutes"
+        limit = f"{budget.examples} schedules in each place" if budget.examples else f"{minutes} minutes"
         said[name] = f"{'60 seconds' if (minutes, seconds) == (1, 0) else limit} | {budget.ranks}"
     assert rows == said
 

@@ -73,6 +73,11 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
             ("fuzz", "--check", "x", "--seconds", "3"),
             "--check judges records and runs nothing; leave out --seconds",
         ),
+        (
+            ("fuzz", "--check", "x", "--lag", "0", "--seed", "0"),
+            "--check judges records and runs nothing; leave out --lag and --seed",
+        ),
+        (("refute", "--seeds", "5"), "--seeds is for searches on real processes; give --real as well"),
         (("fuzz", "--subject", "nothing"), "factory 'nothing' does not read package.module:callable"),
     ],
 )
@@ -238,6 +243,13 @@ def test_the_version_is_said_by_the_command_and_by_the_module(rankproof: Callabl
         [sys.executable, "-m", "rankproof", "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (0, answer.out)
+
+
+def test_the_help_of_fuzz_says_where_it_runs_and_what_wins(rankproof: Callable[..., Any]) -> None:
+    out = " ".join(rankproof("fuzz", "--help").out.split())
+    assert "so many random schedules in each place: memory, processes." in out
+    assert "first all in one process, then a process each." in out
+    assert "What a subject declares itself wins. [default: (1); x>=0]" in out
 
 
 def test_help_names_every_verb_and_the_exit_codes(rankproof: Callable[..., Any]) -> None:

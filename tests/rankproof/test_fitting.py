@@ -13,10 +13,11 @@ from rankproof.model.scenario import Scenario
 from rankproof.model.schedule import Schedule
 
 
-def schedule(*lanes: str) -> Schedule:
+def schedule(*lanes: str, storage: int = 0) -> Schedule:
     """An ack of the last lane is enqueued and finished."""
     last = len(lanes) - 1
-    return Schedule(Model(PIPELINED, Scenario(lanes=lanes)), (Enqueue(0, last, 0), Finish(0, last, 0), Wait(0)))
+    scenario = Scenario(lanes=lanes, storage=storage)
+    return Schedule(Model(PIPELINED, scenario), (Enqueue(0, last, 0), Finish(0, last, 0), Wait(0)))
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,16 @@ def test_lanes_are_found_by_name_or_else_by_place(has: tuple[str, ...], subject:
 def test_a_subject_with_too_few_lanes_is_named() -> None:
     with pytest.raises(BadInput, match="the schedule has lanes write, load, and the subject has only one"):
         fitted(schedule("write", "load"), ("one",))
+
+
+def test_lanes_of_storage_stay_the_last() -> None:
+    moved = fitted(schedule("b", "a", storage=2), ("write", "a", "b"))
+    assert moved.model.scenario.is_storage(1)
+    assert moved.actions[0] == Enqueue(0, 1, 0)
+
+
+@pytest.mark.parametrize("subject", [("hits", "write"), ("write", "hits", "load"), ("write", "load", "backup")])
+def test_lanes_of_storage_that_would_not_be_the_last_are_named(subject: tuple[str, ...]) -> None:
+    lanes = f"storage of the schedule is hits, which would not be the last of the lanes {', '.join(subject)}"
+    with pytest.raises(BadInput, match=lanes):
+        fitted(schedule("write", "hits", storage=1), subject)

@@ -118,6 +118,11 @@ def test_no_answer_comes_with_its_reason() -> None:
     assert "memory gave no answer: the subject cannot live there" in said
 
 
+def test_why_the_processes_gave_no_answer_is_said(found: Fuzzing) -> None:
+    said = shown(replace(found, reproduced=None, on_processes="rank 1 could not be started"))
+    assert "on processes there is no answer: rank 1 could not be started" in " ".join(said.split())
+
+
 def test_the_program_that_shows_it_again_is_on_the_page_and_not_in_the_report(found: Fuzzing) -> None:
     assert found.program not in shown(found)
     page = finding(fuzzing.result_of(found, Plan("engine:f", 1, Budget(1, None, 2))))

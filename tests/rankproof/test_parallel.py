@@ -6,7 +6,10 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from subprocess import getoutput
+from typing import Any
 
 import pytest
 
@@ -61,4 +64,19 @@ def test_a_process_that_is_lost_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(parallel, "DEADLINE_S", 0.2)
     with pytest.raises(WorkLost, match="no result came within 0 s"):
         list(each(time.sleep, [30, 30]))
+    assert children() == []
+
+
+def test_a_process_that_is_lost_before_it_has_its_work_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = parallel._start
+
+    def lost(function: Callable[[Any], Any], watched: Connection) -> parallel._Worker:
+        worker = start(function, watched)
+        worker.process.kill()
+        worker.process.join()
+        return worker
+
+    monkeypatch.setattr(parallel, "_start", lost)
+    with pytest.raises(WorkLost, match=r"a process that worked on a part of it ended \(SIGKILL\)"):
+        list(each(time.sleep, [0, 0]))
     assert children() == []

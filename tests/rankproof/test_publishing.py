@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -69,3 +71,26 @@ def test_a_summary_that_cannot_be_written_is_one_line(
     assert capsys.readouterr().err == (
         "rankproof: GITHUB_STEP_SUMMARY: cannot write the job summary: No such file or directory\n"
     )
+
+
+def test_in_actions_without_a_standard_error_the_summary_is_written_all_the_same(
+    summary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    publish(Output(Form.TEXT), "fuzz", [WRONG])
+    assert "violated" in summary.read_text()
+
+
+class Unread(io.StringIO):
+    """A stream that nobody reads any more."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(f"nobody reads {text!r}")
+
+
+def test_in_actions_with_a_standard_error_that_nobody_reads_the_summary_is_written_all_the_same(
+    summary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Unread())
+    publish(Output(Form.TEXT), "fuzz", [WRONG])
+    assert "violated" in summary.read_text()

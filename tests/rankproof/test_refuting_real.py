@@ -56,6 +56,17 @@ def test_a_fault_is_a_line_with_its_medians_and_what_it_did(rankproof: Callable[
 
 
 @pytest.mark.usefixtures("one_found_and_one_not")
+def test_a_report_whose_last_question_gets_no_answer_is_whole(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refuting_real, "said_in_detail", lambda cases: ["no answer: none within 150 s"] * len(cases))
+    answer = rankproof("refute", "--real", "count-before-pop")
+    assert "  count-before-pop: nothing; with DETAIL no answer: none within 150 s\n" in answer.out
+    assert answer.out.endswith("and with DETAIL of 0; with DETAIL there is no answer for 1\n")
+    assert answer.code == 0
+
+
+@pytest.mark.usefixtures("one_found_and_one_not")
 def test_a_fault_that_not_every_search_finds_is_undetermined(rankproof: Callable[..., Any]) -> None:
     answer = rankproof("refute", "--real", "mixed-modes")
     assert "not found" in answer.out
