@@ -201,10 +201,10 @@ def test_the_same_seed_gives_the_same_schedules(shared_launcher: Launcher) -> No
 
 def test_seconds_end_the_search_before_the_examples(shared_launcher: Launcher) -> None:
     found = fuzz(f"{REFERENCE}pipelined", examples=100_000, seconds=3.0, launcher=shared_launcher)
-    assert found.verdict is Verdict.HOLDS
-    assert found.memory is not None
-    assert found.memory.seconds < 3.0
-    assert found.seconds < 12.0
+    assert found.examples < 100_000
+    # On a busy machine the time may be over before a process has done anything: then there is no answer.
+    compared = found.processes is not None and found.processes.commands > 0
+    assert found.verdict is (Verdict.HOLDS if compared else Verdict.UNDETERMINED)
 
 
 @pytest.mark.parametrize(
