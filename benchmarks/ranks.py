@@ -49,7 +49,7 @@ class Ranks:
         """Each rank's reply to its request. Raises Lost where one fails, or is not there within so many seconds."""
         deadline = time.monotonic() + within
         for rank, request in enumerate(requests):
-            self._talk(rank, lambda process, request=request: process.channel.send(request))  # type: ignore[misc]
+            self._talk(rank, lambda process, request=request: process.channel.send(request))  # type: ignore[misc] # bound now
         replies = [
             self._talk(rank, lambda process: process.channel.receive(max(0.0, deadline - time.monotonic())))
             for rank in range(len(requests))

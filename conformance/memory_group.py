@@ -152,7 +152,7 @@ class MemoryGroup(dist.ProcessGroup):
                 return
         work.land_if_ready()
 
-    def allreduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:  # type: ignore[override]
+    def allreduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Work:  # type: ignore[override] # overloads
         """The reduce of a tensor over ranks, element by element; `opts` holds MIN, MAX, SUM or PRODUCT, or is it."""
         given = _listed(tensors)
         op = getattr(opts, "reduceOp", opts) or ReduceOp.SUM
@@ -166,13 +166,13 @@ class MemoryGroup(dist.ProcessGroup):
 
         return self._collective(f"all_reduce {name}", given, given, combine)
 
-    def allgather(self, outputs: Any, inputs: Any, *_: Any, **__: Any) -> Work:  # type: ignore[override]
+    def allgather(self, outputs: Any, inputs: Any, *_: Any, **__: Any) -> Work:  # type: ignore[override] # overloads
         """What each rank gives, on every rank."""
         given = _listed(inputs)
         into = [each for row in outputs for each in row]
         return self._collective("all_gather", given, into, lambda parts: [part[0] for part in parts])
 
-    def broadcast(self, tensors: Any, opts: Any, *_: Any, **__: Any) -> Work:  # type: ignore[override]
+    def broadcast(self, tensors: Any, opts: Any, *_: Any, **__: Any) -> Work:  # type: ignore[override] # overloads
         """What the root gives, on every rank; complete on a rank when the root has issued it."""
         given, root = _listed(tensors), int(opts.rootRank)
         return self._collective(f"broadcast from rank {root}", given, given, lambda parts: parts[root], needs=root)

@@ -117,7 +117,7 @@ class _Watched:
             finally:  # nobody else ends a call that hangs
                 with contextlib.suppress(Exception):
                     sys.stdout.flush()
-                    print(says, file=sys.stderr, flush=True)  # noqa: T201
+                    print(says, file=sys.stderr, flush=True)  # noqa: T201 # as above
                 os._exit(code)
 
 
