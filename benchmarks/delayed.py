@@ -18,10 +18,13 @@ _DEADLINES = 2
 
 @dataclass(slots=True)
 class _Arriving:
-    """A round on its way: what came, or the error that came in its place, and when."""
+    """A round that the worker waits for: what came, or the error that came in its place, and when.
+
+    here  held until it has come
+    """
 
     number: int
-    here: threading.Event = field(default_factory=threading.Event)
+    here: threading.Lock = field(default_factory=threading.Lock)
     vector: tuple[int, ...] = ()
     error: Exception | None = None
     at: float = 0.0
@@ -30,16 +33,21 @@ class _Arriving:
 class DelayedTransport:
     """Adds a latency to each round of another transport; see `Transport` for the calls.
 
-    A round is offered to the other transport at once, by the caller's own thread: the order of issue and what it costs
-    stay as they are. One worker takes what arrives, first in first out, and notes when; the caller gets it `seconds`
-    after that. Latencies of rounds in flight at the same time overlap, as they do on a wire.
+    A round is offered to the other transport at once, by the caller's own thread: the order of issue stays what it is.
+    One worker takes what arrives, first in first out, and notes when; the caller gets it `seconds` after that.
+    Latencies of rounds in flight at the same time overlap, as they do on a wire.
+
+    The worker stands in for a wire, and must not cost the caller what a wire does not: it is given a round by `watch`,
+    which the caller calls while it is idle anyway. A round that is waited for before that, the caller takes by itself.
     """
 
     def __init__(self, inner: Transport, seconds: float) -> None:
         """Takes over the transport `inner`."""
         self._inner = inner
         self._seconds = seconds
-        self._in_flight: deque[_Arriving] = deque()
+        self._offered = 0
+        self._watched = 0
+        self._arriving: deque[_Arriving] = deque()
         self._expected: queue.SimpleQueue[_Arriving | None] = queue.SimpleQueue()
         self._worker = threading.Thread(target=self._take_what_arrives, name="rankproof delay", daemon=True)
         self._worker.start()
@@ -62,32 +70,43 @@ class DelayedTransport:
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         """Offers it to the other transport at once."""
         self._inner.offer(round_number, vector)
-        arriving = _Arriving(round_number)
-        self._in_flight.append(arriving)
-        self._expected.put(arriving)
+        self._offered = round_number
+
+    def watch(self) -> None:
+        """Lets the worker wait for what is in flight. To be called after each step, in the time of the forward."""
+        for number in range(self._watched + 1, self._offered + 1):
+            arriving = _Arriving(number)
+            arriving.here.acquire()
+            self._arriving.append(arriving)
+            self._expected.put(arriving)
+        self._watched = self._offered
 
     def agreed(self, round_number: int) -> tuple[int, ...]:
         """What the other transport gave for the round, the delay after it did.
 
         Raises what that raised, whatever it is, and StepTimeout where it let its own deadline pass twice.
         """
-        if not self._in_flight or self._in_flight[0].number != round_number:
-            return self._inner.agreed(round_number)  # which says what is wrong with that
-        arriving = self._in_flight[0]
-        limit = _DEADLINES * self.timeout
-        if not arriving.here.wait(limit):
-            late = f"round {round_number}: nothing from the transport that is delayed in {limit:g} s"
-            raise StepTimeout(late, round_number)
-        if arriving.error is not None:
-            raise arriving.error
-        time.sleep(max(0.0, arriving.at + self._seconds - time.perf_counter()))
-        self._in_flight.popleft()
-        return arriving.vector
+        if self._arriving and self._arriving[0].number == round_number:
+            arriving = self._arriving.popleft()
+            limit = _DEADLINES * self._inner.timeout
+            if not arriving.here.acquire(timeout=limit):
+                late = f"round {round_number}: nothing from the transport that is delayed in {limit:g} s"
+                raise StepTimeout(late, round_number)
+            if arriving.error is not None:
+                raise arriving.error
+            vector, at = arriving.vector, arriving.at
+        else:
+            vector, at = self._inner.agreed(round_number), time.perf_counter()
+            self._watched = max(self._watched, round_number)
+        left = at + self._seconds - time.perf_counter()
+        if left > 0:
+            time.sleep(left)
+        return vector
 
     def close(self) -> None:
-        """Ends the worker once it has what is on its way, and closes the other transport."""
+        """Ends the worker once it has what it was given, and closes the other transport."""
         self._expected.put(None)
-        self._worker.join(self.timeout)
+        self._worker.join(self._inner.timeout)
         self._inner.close()
 
     def _take_what_arrives(self) -> None:
@@ -97,4 +116,4 @@ class DelayedTransport:
             except Exception as error:  # it is raised where the result is waited for
                 arriving.error = error
             arriving.at = time.perf_counter()
-            arriving.here.set()
+            arriving.here.release()

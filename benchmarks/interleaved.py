@@ -22,7 +22,7 @@ FEWEST_TURNS = 5
 """Below that a bootstrap interval says little."""
 
 CALIBRATION = 5
-"""Steps of each kind that tell how many are to make a turn; no sample is taken of them."""
+"""Steps of each kind that tell how many are to make the first turn; no sample is taken of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,14 @@ def in_turn(launcher: Launcher, kinds: Sequence[str], setting: Setting, seconds:
         launcher, setting.ranks, tuple(kinds), lanes=setting.lanes, delay_s=setting.delay_s, seed=setting.seed
     )
     with opened as group:
-        tried = [group.run(_segment(kind, CALIBRATION, setting), 1.0).loop_s for kind in kinds]
-        steps = max(FEWEST_STEPS, min(MOST_STEPS, round(TURN_S / sum(tried))))
+        step_of_each_s = sum(group.run(_segment(kind, CALIBRATION, setting), 1.0).loop_s for kind in kinds)
         turn = 0
         while turn < FEWEST_TURNS or time.monotonic() < until:
+            steps = max(FEWEST_STEPS, min(MOST_STEPS, round(TURN_S / step_of_each_s)))
+            step_of_each_s = 0.0  # so that a machine that has become busy makes the next turn no longer
             for kind in kinds:
                 took = group.run(_segment(kind, steps, setting), TURN_S)
+                step_of_each_s += took.loop_s
                 yield {"turn": turn, "kind": kind, "steps": steps, **asdict(took)}
             turn += 1
 

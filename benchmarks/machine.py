@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankproof.benchmarks.results import Value
+from rankproof.conformance.pool import MOST_RANKS
 from rankproof.model.errors import BadInput
 
 PACKAGES = ("rankproof", "torch", "z3-solver", "cvc5", "hypothesis", "numpy", "matplotlib")
@@ -17,9 +18,6 @@ PACKAGES = ("rankproof", "torch", "z3-solver", "cvc5", "hypothesis", "numpy", "m
 
 MIB_A_RANK = 160
 """Memory that a rank process takes of its own once it runs torch; measured, and rounded up."""
-
-MOST_RANKS = 64
-"""Rank processes that one host is asked to run at most; gloo then has 63 connections and more threads in each."""
 
 
 def describe() -> dict[str, Value]:

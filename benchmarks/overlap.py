@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from rankproof.benchmarks.estimates import Estimate
 from rankproof.benchmarks.frame import Case, Effort, Item
 from rankproof.benchmarks.interleaved import Setting, in_turn
 from rankproof.benchmarks.results import Measured, Results
 from rankproof.benchmarks.turns import Column, Turns, middle, over_turns, turns
 
-KINDS = ("alone", "blocking", "pipelined", "depth 2")
-"""A, B, C and D of the interleaved run."""
+KINDS = ("alone", "blocking", "pipelined", "depth 2", "bare")
+"""A, B, C and D of the interleaved run; and the floor: what C comes to where only counts are reduced and popped."""
 
 FORWARDS_MS = (1.0, 5.0, 10.7, 20.0)
 DELAYS_MS = (0.0, 0.5, 2.8)
 RANKS = (2, 4)
-
-PARTS = ("offering", "taking", "all else")
-"""Of a step's time in the rank's own thread: tensor and issue; wait and result; counting, words, pops."""
 
 PUBLISHED = (10.7, 2.8)
 """Milliseconds of forward and of added latency that make the row of sglang#39903's box of four B200."""
@@ -71,12 +70,12 @@ class Row:
     """What one row comes to.
 
     throughput  of each kind that agrees against none, as a fraction: -0.2 is a fifth less
-    hidden      the fraction of what blocking costs a step that is gone with one round in flight, or with two
+    hidden      the fraction of what blocking costs a step that is gone with one round in flight, or with two, or with
+                one and nothing but its counts
     reduce_s    what a blocking step waits for its round
     waits_s     what a pipelined step still waits
     overlapped  the fraction of that wait of blocking which is gone with one round in flight
     core_s      what a step costs the rank's own thread in time of the core, by kind
-    parts_s     what of that a pipelined step spends on what, by the names of PARTS
     """
 
     ranks: int
@@ -88,7 +87,6 @@ class Row:
     waits_s: Estimate
     overlapped: Estimate
     core_s: dict[str, Estimate]
-    parts_s: dict[str, Estimate]
 
     @property
     def published(self) -> bool:
@@ -112,11 +110,10 @@ def row(measured: Measured) -> Row:
         delay_ms=float(measured.parameters["delay_ms"]),
         throughput={kind: over_turns(several, partial(_against_alone, kind=kind)) for kind in agreeing},
         hidden={kind: over_turns(several, partial(_hidden, kind=kind)) for kind in agreeing[1:]},
-        reduce_s=over_turns(several, lambda some: middle(some, "blocking", "wait_s")),
-        waits_s=over_turns(several, lambda some: middle(some, "pipelined", "wait_s")),
+        reduce_s=over_turns(several, partial(_waits, kind="blocking")),
+        waits_s=over_turns(several, partial(_waits, kind="pipelined")),
         overlapped=over_turns(several, _overlapped),
         core_s={kind: over_turns(several, partial(middle, kind=kind, what="core_s")) for kind in agreeing},
-        parts_s={part: over_turns(several, partial(_part, part=part)) for part in PARTS},
     )
 
 
@@ -130,11 +127,10 @@ def _hidden(several: Turns, kind: str) -> Column:
     return (blocking - middle(several, kind)) / (blocking - middle(several, "alone"))
 
 
-def _part(several: Turns, part: str) -> Column:
-    offering, taking = (middle(several, "pipelined", what) for what in ("offer_core_s", "take_core_s"))
-    everything = middle(several, "pipelined", "core_s")
-    return {"offering": offering, "taking": taking, "all else": everything - offering - taking}[part]
+def _waits(several: Turns, kind: str) -> Column:
+    """The median over turns of the time that a step is off the core, in seconds."""
+    return np.asarray(np.median(several.columns[kind, "step_s"] - several.columns[kind, "core_s"], axis=-1))
 
 
 def _overlapped(several: Turns) -> Column:
-    return 1 - middle(several, "pipelined", "wait_s") / middle(several, "blocking", "wait_s")
+    return 1 - _waits(several, "pipelined") / _waits(several, "blocking")

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rankproof.benchmarks.plots import draw
+from rankproof.benchmarks.plots import DRAWINGS, draw, remove
 from rankproof.benchmarks.results import Results
 from rankproof.benchmarks.sections import Section
 
@@ -14,8 +14,9 @@ WIDTH = 118
 
 
 def page(results: Results, sections: Sequence[Section], folder: Path) -> str:
-    """The page as Markdown; its plots are written into `folder`, which stands beside it."""
+    """The page as Markdown; writes its plots into `folder`, beside it, and removes those of other runs."""
     lines = [*_head(results, sections)]
+    drawn = set()
     for section in sections:
         lines += ["", f"## {section.title}", "", f"*{section.kind.capitalize()}.*"]
         for paragraph in section.says:
@@ -26,7 +27,10 @@ def page(results: Results, sections: Sequence[Section], folder: Path) -> str:
                 lines += ["", _wrapped(note)]
         for name in section.plots:
             if draw(name, results, folder):
+                drawn.add(name)
                 lines += ["", f"![{section.title}: {name}]({folder.name}/{name}.svg)"]
+    for name in DRAWINGS.keys() - drawn:
+        remove(name, folder)
     return "\n".join([*lines, *_tail(results)]) + "\n"
 
 

@@ -22,8 +22,8 @@ from rankproof.benchmarks.verification_summary import found_faults, rates
 Drawing: TypeAlias = Callable[[Results], Figure | None]
 """Makes a plot, or None where there are no results for it."""
 
-COLOURS = {"blocking": "#b2182b", "pipelined": "#2166ac", "depth 2": "#5aae61", "depth 4": "#9970ab"}
 GREY = "#555555"
+COLOURS = {"blocking": "#b2182b", "pipelined": "#2166ac", "depth 2": "#5aae61", "depth 4": "#9970ab", "bare": GREY}
 STYLE = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -47,6 +47,12 @@ def draw(name: str, results: Results, folder: Path) -> bool:
         figure.set_layout_engine("none")  # which keeps what was laid out: that takes as long as all else
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     return True
+
+
+def remove(name: str, folder: Path) -> None:
+    """Takes a plot of another run away."""
+    for ending in ("png", "svg"):
+        (folder / f"{name}.{ending}").unlink(missing_ok=True)
 
 
 def _panels(count: int, width: float = 4.2, height: float = 3.2) -> tuple[Figure, list[Axes]]:

@@ -10,15 +10,12 @@ from rankproof.benchmarks.frame import Case, Lost, Samples
 from rankproof.benchmarks.results import Value
 from rankproof.conformance.launcher import Launcher
 from rankproof.model.protocol import PIPELINED
-from rankproof.proofs.question import questions
-from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers_both
+from rankproof.proofs.question import denial
+from rankproof.proofs.solvers import Answer, cvc5_answers_both, z3_answers_both
 from rankproof.proofs.theorems import OBLIGATIONS
 
-SOLVERS: dict[str, Callable[[str, str], tuple[Answer, Answer]]] = {
-    "z3": lambda denied, assumed: z3_answers_both(denied),
-    "cvc5": lambda denied, assumed: (cvc5_answers(denied), cvc5_answers(assumed)),
-}
-"""What each says of both questions about an obligation, as `rankproof prove` asks: z3 reads one text for both."""
+SOLVERS: dict[str, Callable[[str], tuple[Answer, Answer]]] = {"z3": z3_answers_both, "cvc5": cvc5_answers_both}
+"""What each says of both questions about an obligation, as `rankproof prove` asks: in one text, which it reads once."""
 
 TURNS = 3
 SECONDS_A_TURN = 8.0
@@ -30,7 +27,7 @@ def case(turns: int) -> Case:
 
 
 def _prove(_: Launcher, turns: int) -> Samples:
-    """A sample has `turn`, `obligation`, `stating_s` (making the text), and for each solver its seconds for both texts.
+    """A sample has `turn`, `obligation`, `stating_s` (making the text), and for each solver its seconds for both.
 
     Both are that the negation has no model, and that the hypotheses have one. Raises Lost where one says
     otherwise.
@@ -40,12 +37,12 @@ def _prove(_: Launcher, turns: int) -> Samples:
             if not obligation.applies(PIPELINED):
                 continue
             began = time.perf_counter()
-            denied, assumed = (question.text() for question in questions(obligation, PIPELINED))
+            text = denial(obligation, PIPELINED).both_text()
             stating = time.perf_counter() - began
             took: dict[str, Value] = {"turn": turn, "obligation": obligation.name, "stating_s": stating}
             for name, answers in SOLVERS.items():
                 began = time.perf_counter()
-                said = answers(denied, assumed)
+                said = answers(text)
                 took[f"{name}_s"] = time.perf_counter() - began
                 if said != (Answer.UNSAT, Answer.SAT):
                     raise Lost(f"{name} says {said[0]} and {said[1]} of {obligation.name}")

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rankproof.model.errors import BadInput
+from rankproof.model.textfile import read_text
 
 FORMAT: Final = "rankproof benchmark"
 VERSION: Final = 1
+LARGEST: Final = 64 << 20
+"""Bytes that a results file may have; a full run comes to a few."""
 
 Value: TypeAlias = str | int | float | bool
 Sample: TypeAlias = Mapping[str, Value]
@@ -87,9 +90,7 @@ def _rounded(values: Mapping[str, Any]) -> dict[str, Any]:
 def load(path: Path) -> Results:
     """The run that a file holds. Raises BadInput, in one line, for a file that is none or cannot be read."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot read: {(error.strerror or str(error)).lower()}") from error
+        content = json.loads(read_text(path, "results", LARGEST))
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: this is no JSON: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

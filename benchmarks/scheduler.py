@@ -15,7 +15,6 @@ from torch._C._distributed_c10d import FileStore, PrefixStore
 from rankproof.benchmarks.bare import Alone, BareSync
 from rankproof.benchmarks.delayed import DelayedTransport
 from rankproof.benchmarks.unguarded import UnguardedSync
-from rankproof.benchmarks.watched import WatchedTransport
 from rankproof.conformance.channel import Channel
 from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.group import gloo_group
@@ -82,7 +81,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Request: so many steps with the blocking part; the reply holds what the round of each took, in seconds."""
+    """Request: so many steps with the blocking part; the reply holds how long each waited for its round, in seconds."""
 
     steps: int
     forward_s: float
@@ -92,20 +91,16 @@ class Rounds:
 class Took:
     """What a step took on this rank, the mean over a segment.
 
-    loop_s        wall time, forward and all
-    step_s        wall time of the agreement alone
-    wait_s        wall time in which it waited for the round that was due
-    core_s        time of the core in the agreement, in this rank's own thread
-    offer_core_s  of that, what offering took: the tensor, and the issue of the reduce
-    take_core_s   of that, what the wait and reading its result took
+    loop_s  wall time, forward and all
+    step_s  wall time of the agreement alone
+    core_s  of that, time of the core in this rank's own thread; for the rest it waits, for a round or for a core
+
+    The clocks are read outside the agreement, so that they cost it nothing, and as often where there is none.
     """
 
     loop_s: float
     step_s: float
-    wait_s: float
     core_s: float
-    offer_core_s: float
-    take_core_s: float
 
 
 class Clock:
@@ -135,10 +130,10 @@ class Transfer:
 class Loop:
     """One part, driven as a scheduler drives it."""
 
-    def __init__(self, part: Part, watched: WatchedTransport | None, lanes: tuple[str, ...], seed: str) -> None:
+    def __init__(self, part: Part, delayed: DelayedTransport | None, lanes: tuple[str, ...], seed: str) -> None:
         draw = random.Random(seed)
         self.part = part
-        self._watched = watched
+        self._delayed = delayed
         self._lanes = lanes
         self._clock = Clock()
         self._durations = cycle([draw.randint(0, SLOWEST) for _ in range(997)])
@@ -147,7 +142,6 @@ class Loop:
         """The measured steps begin with as many rounds in flight as they end with."""
         for _ in range(segment.warm):
             self._step(segment.forward_s)
-        before = self._seen()
         began = time.perf_counter()
         wall = core = 0.0
         for _ in range(segment.steps):
@@ -155,36 +149,27 @@ class Loop:
             wall += step_wall
             core += step_core
         loop = time.perf_counter() - began
-        waited, offering, taking = (now - then for now, then in zip(self._seen(), before, strict=True))
         self.part.drain()
-        return Took(*(seconds / segment.steps for seconds in (loop, wall, waited, core, offering, taking)))
-
-    def _seen(self) -> tuple[float, float, float]:
-        """What the transport has seen so far: waiting, and the core's time for offering and for taking."""
-        if self._watched is None:
-            return 0.0, 0.0, 0.0
-        return self._watched.waited_s, self._watched.offer_core_s, self._watched.take_core_s
+        return Took(*(seconds / segment.steps for seconds in (loop, wall, core)))
 
     def rounds(self, request: Rounds) -> tuple[float, ...]:
-        """What the round of each step took from this rank's offer to the result, in seconds."""
-        assert self._watched is not None
-        took = []
-        for _ in range(request.steps):
-            self._step(request.forward_s)
-            took.append(self._watched.round_s)
-        return tuple(took)
+        """How long each step was off the core, in seconds: from the issue of its round to the result."""
+        took = (self._step(request.forward_s) for _ in range(request.steps))
+        return tuple(wall - core for wall, core in took)
 
     def _step(self, forward_s: float) -> tuple[float, float]:
         """One pass of the scheduler: work is found, the agreement makes its step, the forward runs."""
         step = self._clock.step = self._clock.step + 1
         for lane in self._lanes:
             self.part.enqueue(lane, Ack(step, Transfer(self._clock, step + next(self._durations))))
-        wall, core = time.perf_counter(), time.thread_time()
+        began, core = time.perf_counter(), time.thread_time()
         self.part.step()
-        core, wall = time.thread_time() - core, time.perf_counter() - wall
+        core, ended = time.thread_time() - core, time.perf_counter()
+        if self._delayed:
+            self._delayed.watch()
         if forward_s:
-            time.sleep(forward_s)
-        return wall, core
+            time.sleep(max(0.0, ended + forward_s - time.perf_counter()))
+        return ended - began, core
 
 
 def serve(channel: Channel) -> None:
@@ -226,6 +211,6 @@ def _loop(kind: str, opening: Opening) -> Loop:
     store = PrefixStore(kind, FileStore(opening.store_file, opening.world))
     group = gloo_group(opening.rank, opening.world, store, opening.timeout, lag)
     gloo = GlooTransport(group)
-    transport = WatchedTransport(DelayedTransport(gloo, opening.delay_s) if opening.delay_s else gloo)
+    delayed = DelayedTransport(gloo, opening.delay_s) if opening.delay_s else None
     opened = OF_ITS_OWN.get(kind, partial(AckSync, lag=lag, cumulative=lag > 1))
-    return Loop(opened(transport, kinds), transport, lanes, seed)
+    return Loop(opened(delayed or gloo, kinds), delayed, lanes, seed)

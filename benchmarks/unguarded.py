@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from rankproof.impl.frame import StepResult
-from rankproof.impl.guards import Agreement, Offer, Spread
+from rankproof.impl.guards import Agreement, Offer
 from rankproof.impl.sync import PipelinedAckSync
-
-SAME = Spread(lowest=0, complement=~0, own=0)
-"""A word that is the same on every rank."""
 
 
 class UnguardedSync(PipelinedAckSync):
@@ -33,4 +30,4 @@ class UnguardedSync(PipelinedAckSync):
         result.issued = number
 
     def _wait(self, offer: Offer) -> Agreement:
-        return Agreement(counts=self._transport.agreed(offer.round), idle=False, epochs=SAME, request=0)
+        return Agreement(counts=self._transport.agreed(offer.round), idle=False, epochs=None, request=0)

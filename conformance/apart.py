@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.channel import Channel
@@ -47,12 +47,14 @@ class Searched:
     ran           how much ran in memory; None where nothing did
     failure       the smallest schedule that failed
     note          why memory gave no answer, or empty
+    driven        what of it is real, and what stood in for, as the subject says it; or empty
     """
 
     capabilities: Capabilities
     ran: Ran | None = None
     failure: Failure | None = None
     note: str = ""
+    driven: str = ""
 
 
 def search_apart(job: Job, launcher: Launcher, progress: Callable[[int], None] | None = None) -> Searched:
@@ -102,29 +104,36 @@ def serve(channel: Channel) -> None:
     job = channel.receive()
     assert isinstance(job, Job)
     try:
-        held_to = job.capabilities or declared(job.factory) or job.fallback
+        own, driven = said_by(job.factory)
+        held_to = job.capabilities or own or job.fallback
     except BadInput as bad:
         channel.send(bad)
         return
     channel.send(held_to)
     if not held_to.in_memory:
-        channel.send(Searched(held_to, note="the subject says that its ranks cannot share a process"))
-    elif job.examples:
-        channel.send(_search(job, held_to, channel))
+        searched = Searched(held_to, note="the subject says that its ranks cannot share a process")
     else:
-        channel.send(Searched(held_to))
+        searched = _search(job, held_to, channel) if job.examples else Searched(held_to)
+    channel.send(replace(searched, driven=driven))
 
 
 def declared(factory: Factory) -> Capabilities | None:
-    """What a subject of the factory, or the factory, says of itself; None where it says nothing.
+    """What a subject of the factory, or the factory, says that it can; None where it says nothing.
 
     Raises BadInput for a factory that cannot be used, or that says something else.
     """
+    return said_by(factory)[0]
+
+
+def said_by(factory: Factory) -> tuple[Capabilities | None, str]:
+    """The same, and what of an engine is driven: the subject's attribute `driven`, one line of text; else empty."""
     subject = make_subject(factory)
+    driven = getattr(subject, "driven", "")
+    driven = driven if isinstance(driven, str) else ""
     made_by = look_up(factory) if isinstance(factory, str) else factory
     found = getattr(subject, "capabilities", None) or getattr(made_by, "capabilities", None)
     if found is None or isinstance(found, Capabilities):
-        return found
+        return found, driven
     where = f"factory {factory_name(factory)}"
     raise BadInput(f"{where}: its capabilities are a {type(found).__name__}, not rankproof.conformance's Capabilities")
 
@@ -144,11 +153,11 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
             told = time.monotonic()
             channel.send(done)
 
-    findings = Findings(tell, job.seconds)
+    findings = Findings(tell, job.seconds, job.examples)
     ranks = _ranks(job, held_to)
     try:
         with ranks:
-            model = held_to.model(job.ranks)
+            model, *more = held_to.models(job.ranks)
             note = search(
                 model,
                 ranks,
@@ -158,6 +167,7 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
                 seed=f"{job.seed} in memory",  # processes then run other schedules
                 shrink_seconds=job.shrink_seconds,
                 checked=(),
+                more=more,
             )
     except BadInput as bad:
         return Searched(held_to, note=str(bad))
@@ -175,5 +185,5 @@ def _is_of_the_subject(failure: Failure | None, job: Job, held_to: Capabilities)
         with _ranks(job, held_to) as ranks:
             again = rerun(failure.schedule.model, ranks, held_to, failure.commands, checked=())
             return again is not None and not ranks.unsupported
-    except (HarnessLost, Exception):
+    except (HarnessLost, BadInput, ValueError):
         return False

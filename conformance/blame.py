@@ -30,6 +30,23 @@ _SAID = {
 """What a group says, in memory or gloo, of a property that the subject has broken; whatever the subject makes of it."""
 
 
+_OF_TIME = r"timed? ?out|connection (closed|reset)|closed by peer|broken pipe|peer lost|not there within"
+"""What is said where a wait ran out, here or on a peer, which then is lost to this rank."""
+
+
+def rests_on_time(reply: Reply | None) -> bool:
+    """Whether all that was seen is a wait that ran out, or a peer that was lost; a host that is busy does the same."""
+    if reply is None:
+        return False
+    match reply.outcome:
+        case Hung():
+            return True
+        case Raised(kind, message):
+            return kind in ("StepTimeout", "PeerLost") or bool(re.search(_OF_TIME, message, re.IGNORECASE))
+        case _:
+            return False
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A field of the observation, with what the model has there and what the subject gave, each as Python writes it."""

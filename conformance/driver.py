@@ -2,73 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import signal
+from collections.abc import Iterator, Sequence
 
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.commands import Command, Step, calls_of, candidates, first_unfinished, is_by_size
-from rankproof.conformance.comparing import Acks, as_compared, differences, expected
+from rankproof.conformance.commands import (
+    Command,
+    Continue,
+    Freeze,
+    Idle,
+    Step,
+    Stop,
+    calls_of,
+    candidates,
+    first_unfinished,
+    is_by_size,
+    kinds,
+)
+from rankproof.conformance.comparing import as_compared, differences, expected
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised, where
 from rankproof.conformance.ranks import Ranks, Unruly
-from rankproof.conformance.subject import Observation
+from rankproof.conformance.replies import Compared, HarnessLost, Mismatch, Reply
 from rankproof.conformance.underway import Begun, next_due, noticed, path_of
-from rankproof.model.actions import Action, Crash, Evict, Finish, Flush, Pop, Reset, Throw
+from rankproof.model.actions import Action, Crash, Enqueue, Evict, Finish, Flush, Pop, Reset, Throw
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase, promise
 from rankproof.model.properties import CHECKED, Property, Transition
 from rankproof.model.schedule import Schedule
 from rankproof.model.state import CLOSED, State
 
-__all__ = ["Command", "Compared", "Driver", "HarnessLost", "Mismatch", "Ranks", "Step", "Unruly"]
+__all__ = ["Command", "Compared", "Driver", "HarnessLost", "Mismatch", "Ranks", "Reply", "Step", "Unruly"]
 
 
 EARLY = 0.02
 """Seconds within which a rank is seen to have ended a step in which it was to wait for its own acks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a rank answered to a call, and the observation that was expected, where it gave one to compare.
-
-    Both are as they were compared: without what the subject's capabilities leave open.
-
-    early  whether it ended a step in which it was to wait for acks of its own
-    """
-
-    rank: int
-    name: str
-    outcome: Outcome
-    expected: Observation | None = None
-    early: bool = False
-
-
-class Mismatch(AssertionError):
-    """The subject did what the model does not.
-
-    schedule  what the model was taken through until then
-    reply     what was asked of which rank, what it answered, and what was expected; None where the model itself fell
-    """
-
-    def __init__(self, text: str, schedule: Schedule, reply: Reply | None = None) -> None:
-        super().__init__(text)
-        self.schedule = schedule
-        self.reply = reply
-
-
-class HarnessLost(BaseException):
-    """The processes are gone, or could not be made ready, for a reason that says nothing about the subject.
-
-    Not an Exception, so that hypothesis passes it on at once: it is not to be shrunk.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A command whose reply was what the model expects; `popped` holds the acks that it popped, one tuple a lane."""
-
-    rank: int
-    name: str
-    popped: Acks
+_SIGNAL: dict[type[Command], signal.Signals] = {Crash: signal.SIGKILL, Freeze: signal.SIGSTOP}
 
 
 class Driver:
@@ -80,6 +50,9 @@ class Driver:
     Where the model's rank ends in an error the subject must raise, and raise again when it is asked for more.
 
     Once a rank is gone, the others may learn of it in any wait, and must in one that needs that rank.
+
+    While a rank is stopped no reply is awaited, for it may wait for that rank, whatever the model says: gloo needs both
+    processes until a reduce is over. Each other rank then takes one command; all are compared once the rank continues.
 
     `actions` is what the model was taken through, and `compared` the commands whose reply was held against it.
     """
@@ -105,10 +78,15 @@ class Driver:
         self._capabilities = capabilities
         self._checked = checked
         self._busy: dict[int, Begun] = {}
+        self._held: dict[int, Begun] = {}
+        self._stopped: int | None = None
+        self._idle = False
+        self._outcomes: dict[Action, State | Disabled] = {}
+        self._outcomes_of: State | None = None
 
     def is_busy(self, rank: int) -> bool:
-        """Whether a command to this rank has not ended."""
-        return rank in self._busy
+        """Whether a command to this rank has not ended, or its reply is not awaited yet."""
+        return rank in self._busy or rank in self._held
 
     def waits_for_own(self, rank: int) -> bool:
         """Whether a rank is busy because it follows others in a pipeline and its own acks have not finished."""
@@ -118,12 +96,18 @@ class Driver:
         """Why the command cannot be given now, or None where it can; one that must wait for a peer can be given."""
         rank = command.rank
         me = self.state.ranks[rank]
-        if isinstance(command, Crash) and not isinstance(self._ranks, Unruly):
+        if isinstance(command, Stop | Continue | Idle):
+            return self._why_not_timing(command)
+        if isinstance(command, Crash | Freeze) and not isinstance(self._ranks, Unruly):
             return "these ranks cannot be killed"
-        if rank in self._busy:
-            within = isinstance(command, Crash) or (isinstance(command, Finish) and self.waits_for_own(rank))
-            if not within or not isinstance(self._ranks, Unruly):
-                return f"rank {rank} has not ended its {self._busy[rank].name}"
+        if self._stopped is not None and (rank == self._stopped or isinstance(command, Crash | Freeze | Throw)):
+            return f"rank {self._stopped} is stopped"
+        if self.is_busy(rank):
+            more = isinstance(command, Finish | Enqueue) and self.waits_for_own(rank) and self._stopped is None
+            if not (more or isinstance(command, Crash | Freeze)) or not isinstance(self._ranks, Unruly):
+                return f"rank {rank} has not ended its {(self._busy.get(rank) or self._held[rank]).name}"
+        if isinstance(command, Step | Throw) and self._idle and not self._is_late(rank):
+            return "no further step comes"
         throws = self._happened("throws") < self.model.scenario.throws and first_unfinished(me) is not None
         if isinstance(command, Throw) and not throws:
             return f"the scenario lets no event throw on rank {rank} now"
@@ -135,14 +119,30 @@ class Driver:
                 return "a lane that is counted by its size is filled in one order"
         first = Begun(command, "", me.steps, ()).next(self.model, self.state)
         assert first is not None or me.error
-        outcome = apply(self.model, self.state, first or next_phase(self.model, self.state, rank))
+        outcome = self._apply(self.state, first or next_phase(self.model, self.state, rank))
         if isinstance(outcome, Disabled) and not outcome.waits_for:
             return outcome.reason
         return None
 
+    def _why_not_timing(self, command: Stop | Continue | Idle) -> str | None:
+        rank = command.rank
+        if isinstance(command, Continue):
+            return None if rank == self._stopped else f"rank {rank} is not stopped"
+        if self._stopped is not None:
+            return f"rank {self._stopped} is stopped"
+        if any(each.error for each in self.state.ranks):
+            return "a rank has ended"
+        if isinstance(command, Idle):
+            return "no further step comes already" if self._idle else None
+        return None if isinstance(self._ranks, Unruly) else "these ranks cannot be stopped"
+
     def possible(self) -> list[Command]:
-        """Every command that can be given now."""
-        return [command for command in candidates(self.model, self.state) if self.why_not(command) is None]
+        """Every command that can be given now and is something to the model."""
+        return [command for kind in kinds(self.model) for rank in self._all for command in self.possible_of(kind, rank)]
+
+    def possible_of(self, kind: str, rank: int) -> list[Command]:
+        """Those of one kind, by the lower-case name of its class, on one rank."""
+        return [each for each in candidates(kind, self.state, rank) if self.why_not(each) is None]
 
     def give(self, command: Command) -> None:
         """Gives a command to its rank, and takes every rank as far as it now gets.
@@ -152,18 +152,39 @@ class Driver:
         """
         if reason := self.why_not(command):
             raise ValueError(f"{command}: {reason}")
-        if command.rank in self._busy:
-            self._give_within(command)
-        else:
-            self._begin(command)
+        match command:
+            case Idle():
+                self._idle = True
+            case Stop(rank):
+                assert isinstance(self._ranks, Unruly)
+                self._ranks.kill(rank, signal.SIGSTOP)
+                self._stopped = rank
+            case Continue(rank):
+                self._go_on(rank)
+            case _ if command.rank in self._busy:
+                self._give_within(command)
+            case _:
+                self._begin(command)
         while any(self._advance(busy_rank) for busy_rank in sorted(self._busy)):
             pass  # one rank's round may be what another waits for
+
+    def _go_on(self, rank: int) -> None:
+        """Lets a stopped rank go on, and compares what ranks were told to do meanwhile."""
+        assert isinstance(self._ranks, Unruly)
+        self._ranks.kill(rank, signal.SIGCONT)
+        self._stopped = None
+        held, self._held = self._held, {}
+        for other, begun in sorted(held.items()):
+            self._compare(other, begun, self._ranks.receive(other))
 
     def catch_up(self) -> None:
         """Takes every rank through all that another has gone through, so that no wait is left open.
 
-        Where a rank has ended in an error, those that need it are taken on until they have too.
+        Where a rank has ended in an error, those that need it are taken on until they have too. One that is stopped
+        goes on first.
         """
+        if self._stopped is not None:
+            self.give(Continue(self._stopped))
         while late := [rank for rank in range(len(self.state.ranks)) if self._is_late(rank)]:
             free = [rank for rank in late if not self.is_busy(rank) or self.waits_for_own(rank)]
             if not free:
@@ -173,13 +194,30 @@ class Driver:
     def next_due(self, rank: int) -> Command:
         """The next command that takes `rank`, which is behind, through what another has gone through."""
         if self.waits_for_own(rank):
-            lane, ack = first_unfinished(self.state.ranks[rank]) or (0, 0)
-            return Finish(rank, lane, ack)
-        return next_due(self.model, self.state, rank)
+            return self._own_due(rank)
+        due = next_due(self.model, self.state, rank)
+        # A rank that follows others may first need acks of its own, also for what it consumes between two steps.
+        follows = rank not in self.model.scenario.voters(rank)
+        return self._own_due(rank) if follows and self.why_not(due) else due
+
+    def _own_due(self, rank: int) -> Command:
+        """What a rank needs that was told to pop acks which it has not finished, or never got."""
+        if unfinished := first_unfinished(self.state.ranks[rank]):
+            return Finish(rank, *unfinished)
+        behind = [
+            (lane, content.next)
+            for lane, content in enumerate(self.state.ranks[rank].lanes)
+            if content.next < max(peer.lanes[lane].next for peer in self.state.ranks)
+        ]
+        return Enqueue(rank, *(behind or [(0, 0)])[0])
 
     def schedule(self, breaks: str | None = None, origin: str = "driver") -> Schedule:
         """What the model was taken through so far."""
         return Schedule(self.model, tuple(self.actions), origin, breaks)
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.state.ranks))
 
     def _happened(self, mishap: str) -> int:
         return sum(me.mishaps.count(mishap) for me in self.state.ranks)
@@ -200,23 +238,23 @@ class Driver:
         for method, given in before:
             self._ranks.send(rank, method, *given)
             self._require_ok(rank, method, self._ranks.receive(rank))
-        if isinstance(command, Crash) and isinstance(self._ranks, Unruly):
-            self._ranks.kill(rank)
+        if isinstance(command, Crash | Freeze) and isinstance(self._ranks, Unruly):
+            self._ranks.kill(rank, _SIGNAL[type(command)])
         if name:
             self._ranks.send(rank, name, *arguments)
         busy = self._busy[rank] = Begun(command, name, me.steps, ((),) * len(me.lanes))
         first = busy.next(self.model, self.state)
         assert first is not None
-        if isinstance(apply(self.model, self.state, first), Disabled):
+        if isinstance(self._apply(self.state, first), Disabled):
             self.state = promise(self.model, self.state, first)
 
     def _give_within(self, command: Command) -> None:
-        """Kills a rank that is within a command, or finishes an ack for which it waits there."""
+        """Ends a rank that is within a command, or gives it the acks for which it waits there."""
         assert isinstance(self._ranks, Unruly)
         rank = command.rank
-        if isinstance(command, Crash):
-            self._ranks.kill(rank)
-            if self._busy.pop(rank).name:
+        if isinstance(command, Crash | Freeze):
+            self._ranks.kill(rank, _SIGNAL[type(command)])
+            if self._busy.pop(rank).name and isinstance(command, Crash):
                 self._ranks.receive(rank)  # that it died, or the last that it said
         else:
             if not isinstance(early := self._ranks.receive(rank, EARLY), Hung):
@@ -224,17 +262,19 @@ class Driver:
                 raise Mismatch(text, self.schedule(), Reply(rank, "step", early, early=True))
         for method, given in calls_of(command, self.state.ranks[rank], self._capabilities):
             self._ranks.aside(rank, method, *given)
-        assert isinstance(command, Crash | Finish)
-        after = apply(self.model, self.state, command)
+        action = Crash(rank) if isinstance(command, Freeze) else command
+        assert isinstance(action, Crash | Finish | Enqueue)
+        after = apply(self.model, self.state, action)
         assert isinstance(after, State)
-        self._take(command, after)
+        self._take(action, after)
 
     def _advance(self, rank: int) -> bool:
         """Takes the model's actions of a busy rank as far as they are enabled; whether it got any further."""
         busy = self._busy[rank]
-        path, ended = path_of(self.model, self.state, busy)
+        path, ended = path_of(self.model, self.state, busy, self._apply)
         outcome: Outcome = Ok()
-        if ended and busy.name:
+        awaited = ended and bool(busy.name) and self._stopped is None
+        if awaited:
             outcome = self._ranks.receive(rank)
             if isinstance(outcome, Raised) and path and not path[-1][1].ranks[rank].error:
                 path = noticed(self.model, self.state, rank, path)
@@ -243,8 +283,19 @@ class Driver:
             self._take(action, after)
         if ended:
             del self._busy[rank]
-            self._compare(rank, busy, outcome)
+            if busy.name and not awaited:
+                self._held[rank] = busy
+            else:
+                self._compare(rank, busy, outcome)
         return ended or bool(path)
+
+    def _apply(self, state: State, action: Action) -> State | Disabled:
+        """The model's `apply`, which is asked for the same action more than once before it is taken."""
+        if state is not self._outcomes_of:
+            self._outcomes_of, self._outcomes = state, {}
+        if action not in self._outcomes:
+            self._outcomes[action] = apply(self.model, state, action)
+        return self._outcomes[action]
 
     def _take(self, action: Action, after: State) -> None:
         """Takes the model through an action, each part of which must keep the properties."""
@@ -287,10 +338,18 @@ class Driver:
         if not isinstance(outcome, Ok):
             words = where(outcome)
             text = f"rank {rank}, {name}: the subject {outcome}{f' ({words})' if words else ''}"
-            raise Mismatch(text, self.schedule(), Reply(rank, name, outcome))
+            raise Mismatch("\n".join([text, *self._also()]), self.schedule(), Reply(rank, name, outcome))
         return outcome.value
+
+    def _also(self) -> Iterator[str]:
+        """What has become of the other ranks that are within a command; one of them may be the cause."""
+        for rank, begun in sorted((self._busy | self._held).items()):
+            if begun.name and isinstance(self._ranks, Unruly):
+                outcome = self._ranks.receive(rank, EARLY)
+                if not isinstance(outcome, Ok | Hung):
+                    yield f"  rank {rank}, {begun.name}: {outcome}"
 
 
 def _require_seen(rank: int, outcome: Outcome) -> None:
     if outcome == Died(None):
-        raise HarnessLost(f"nobody saw how rank {rank} ended")
+        raise HarnessLost(f"nobody saw how rank {rank} ended: the supervisor of the rank processes was killed too")

@@ -217,8 +217,8 @@ class PopsAtOnce(FollowerAckSync):
 class UncomparedPopsAtOnce(PopsAtOnce):
     """The same, without a look at the guard words."""
 
-    def _wait(self, offer: Offer) -> Agreement:
-        return uncompared(self, offer, self._transport.agreed(offer.round))
+    def _read(self, offer: Offer, vector: tuple[int, ...]) -> Agreement:
+        return uncompared(self, offer, vector)
 
 
 class ReadyLanes(Lanes):

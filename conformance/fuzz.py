@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rankproof.conformance.apart import Job, Searched, search_apart
-from rankproof.conformance.blame import Difference, broken_property, differences_of
+from rankproof.conformance.blame import Difference, broken_property, differences_of, rests_on_time
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import HarnessLost
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.pool import MOST_RANKS, RankPool
 from rankproof.conformance.program import program_of
-from rankproof.conformance.search import Ran, search
+from rankproof.conformance.search import Ran, search, shrunk
 from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
+from rankproof.model.properties import CHECKED
 from rankproof.model.schedule import Schedule
 from rankproof.model.verdict import Verdict
 
@@ -33,6 +34,12 @@ TRANSPORTS: tuple[Place, ...] = ("memory", "processes")
 
 _SHARE_OF_MEMORY = 1 / 3
 """The part of the seconds that memory has."""
+
+_MORE_TIME = 4
+"""How many times as long a wait may last in a second run, which decides whether a first one was only too slow."""
+
+_MOST_LATE = 3
+"""Schedules that fail by time alone before the search is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Fuzzing:
     differences   the fields of the reply that differ
     last_words    the traceback, or the last lines that the rank wrote, or empty
     note          why memory gave no answer, or empty
+    ended_early   why no smaller schedule was looked for any more, though there may be one; or empty
+    driven        what of an engine is real, and what stood in for; empty for a subject that does not say
     program       a program that shows the smallest failure again, or empty
     schedule      what the model went through in it
     """
@@ -69,6 +78,8 @@ class Fuzzing:
     differences: tuple[Difference, ...] = ()
     last_words: str = ""
     note: str = ""
+    ended_early: str = ""
+    driven: str = ""
     program: str = ""
     schedule: Schedule | None = None
 
@@ -148,7 +159,8 @@ def fuzz(
         )
         searched = search_apart(job, launched, lambda done: tell(done, "memory"))
         name = factory_name(subject).strip("'")
-        found = Fuzzing(name, ranks, Verdict.UNDETERMINED, searched.capabilities, 0.0, searched.ran, note=searched.note)
+        can, note, driven = searched.capabilities, searched.note, searched.driven
+        found = Fuzzing(name, ranks, Verdict.UNDETERMINED, can, 0.0, searched.ran, note=note, driven=driven)
         if "processes" not in transports:
             found = _in_memory_alone(found, searched, timeout)
         else:
@@ -165,8 +177,8 @@ def fuzz(
             else:
                 spent = time.monotonic() - began
                 left = None if seconds is None else max(seconds - spent, seconds * _SHARE_OF_MEMORY)
-                findings = Findings(lambda done: tell(done, "processes"), left)
-                with pool:
+                with pool:  # the time runs from here, when the ranks are up
+                    findings = Findings(lambda done: tell(done, "processes"), left, examples)
                     found = _on_processes(found, findings, pool, examples, seed, timeout, shrink_seconds)
     return replace(found, seconds=time.monotonic() - began)
 
@@ -202,15 +214,62 @@ def _on_processes(
     timeout: float,
     shrink_seconds: float,
 ) -> Fuzzing:
+    """The search there. What rests on time alone counts only if it comes again with more of it: a host may be busy."""
     began = time.monotonic()
     held_to = found.capabilities
-    model = held_to.model(found.ranks)
-    lost = search(model, pool, findings, held_to, examples=examples, seed=seed, shrink_seconds=shrink_seconds)
+    model, *more = held_to.models(found.ranks)
+    lost = ""
+    late: list[str] = []
+    while not lost:
+        lost = search(
+            model,
+            pool,
+            findings,
+            held_to,
+            examples=examples,
+            seed=f"{seed} after {len(late)} that came too late" if late else seed,
+            shrink_seconds=0.0,
+            more=more,
+        )
+        first = findings.failure
+        if first is None or lost:
+            break
+        if not rests_on_time(first.reply):
+            findings.failure = shrunk(first, pool, held_to, CHECKED, shrink_seconds)
+            break
+        again = _with_more_time(first, pool, held_to, timeout)
+        if again is not None:
+            smallest = shrunk(first, pool, held_to, CHECKED, shrink_seconds)
+            findings.failure = _with_more_time(smallest, pool, held_to, timeout) or again
+            break
+        late.append(first.says.partition("\n")[0])
+        findings.failure = None
+        if findings.are_enough or len(late) == _MOST_LATE:
+            break
     found = replace(found, processes=Ran.of(findings, time.monotonic() - began))
     if findings.failure:
         return _with_failure(found, findings.failure, "processes", timeout)
+    if late and not lost:
+        return replace(found, failure=_too_late(late, timeout))
     verdict = Verdict.HOLDS if findings.commands and not lost else Verdict.UNDETERMINED
     return replace(found, verdict=verdict, failure=lost)
+
+
+def _with_more_time(failure: Failure, pool: RankPool, held_to: Capabilities, timeout: float) -> Failure | None:
+    """How the same commands fail where each wait may last longer; None where they do not."""
+    pool.regroup(timeout=_MORE_TIME * timeout, reply_within=3 * _MORE_TIME * timeout)
+    try:
+        return rerun(failure.schedule.model, pool, held_to, failure.commands)
+    finally:
+        pool.regroup(timeout=timeout, reply_within=3 * timeout)
+
+
+def _too_late(late: Sequence[str], timeout: float) -> str:
+    times = "once" if len(late) == 1 else f"{len(late)} times"
+    return (
+        f"a wait of {timeout:g} s ran out {times}, and did not when the same schedule ran again with "
+        f"{_MORE_TIME * timeout:g} s: is this host busy? give waits more time by --timeout\n  {late[0]}"
+    )
 
 
 def _with_failure(found: Fuzzing, failure: Failure, place: Place, timeout: float) -> Fuzzing:
@@ -219,10 +278,11 @@ def _with_failure(found: Fuzzing, failure: Failure, place: Place, timeout: float
         found,
         verdict=Verdict.VIOLATED,
         failure=failure.says,
+        ended_early=failure.ended_early,
         found_in=place,
         breaks=broken_property(failure.schedule, reply),
         differences=differences_of(reply),
         last_words=getattr(reply.outcome, "last_words", "") if reply else "",
-        program=program_of(found.subject, found.ranks, found.capabilities, failure.commands, place, timeout),
+        program=program_of(found.subject, found.ranks, found.capabilities, failure, place, timeout),
         schedule=failure.schedule,
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import StopTest
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.commands import Continue, Idle, Stop, kinds
 from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Reply
 from rankproof.conformance.ranks import Pool
 from rankproof.model.actions import Close, Enqueue, Evict, Finish
@@ -35,23 +37,30 @@ class Unusable(BaseException):
 class Failure:
     """An example in which the subject differed: what it did, the commands given, and what the model went through.
 
-    reply  the one that differed; None where the model itself fell
+    reply        the one that differed; None where the model itself fell
+    ended_early  why nothing smaller was looked for any more, though there may be; or empty
     """
 
     says: str
     commands: tuple[Command, ...]
     schedule: Schedule
     reply: Reply | None = None
+    ended_early: str = ""
 
 
 class Findings:
     """What the examples of one run came to: how much was compared, and the first that failed.
 
-    A failure is looked for in `seconds` at most, if they are given. `progress` is told the examples done, after each.
-    `trouble` is the first error that is no failure of the subject, but of the harness.
+    A failure is looked for in so many `seconds` and examples at most, if they are given. `progress` is told the
+    examples done, after each. `trouble` is the first error that is no failure of the subject, but of the harness.
     """
 
-    def __init__(self, progress: Callable[[int], None] | None = None, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        progress: Callable[[int], None] | None = None,
+        seconds: float | None = None,
+        most_examples: int | None = None,
+    ) -> None:
         self.examples = 0
         self.commands = 0
         self.steps = 0
@@ -60,6 +69,7 @@ class Findings:
         self.failure: Failure | None = None
         self.trouble = ""
         self._progress = progress
+        self._most_examples = most_examples
         self._until = None if seconds is None else time.monotonic() + seconds
 
     def add(self, failure: Failure) -> None:
@@ -80,11 +90,16 @@ class Findings:
 
     @property
     def are_enough(self) -> bool:
-        """Whether a failure is known, or the time is over."""
-        return self.failure is not None or (self._until is not None and time.monotonic() > self._until)
+        """Whether a failure is known, or the time is over, or the examples are run.
+
+        Hypothesis counts none that it breaks off itself, and so would run more than are asked for.
+        """
+        run_out = self._most_examples is not None and self.examples >= self._most_examples
+        late = self._until is not None and time.monotonic() > self._until
+        return self.failure is not None or run_out or late
 
     def may_go_on(self) -> None:
-        """Raises Enough where a failure is known, or the time is over."""
+        """Raises Enough where they are enough."""
         if self.are_enough:
             raise Enough
 
@@ -108,9 +123,19 @@ _WEIGHTS = {
     "lose": 1,
     "swap": 1,
     "stall": 1,
+    "withdraw": 1,
+    "decline": 1,
     "throw": 1,
     "crash": 1,
+    "freeze": 1,
+    "stop": 1,
+    "continue": 4,
+    "idle": 0.2,
 }
+
+_NUMBERS = st.integers(0, 2**64 - 1)
+
+_TIMING: Mapping[str, type[Stop | Continue | Idle]] = {"stop": Stop, "continue": Continue, "idle": Idle}
 
 
 class RanksMachine(RuleBasedStateMachine):
@@ -121,58 +146,77 @@ class RanksMachine(RuleBasedStateMachine):
     A subclass of `machine_for` says which model and which pool.
     """
 
-    model: ClassVar[Model]
+    models: ClassVar[Sequence[Model]]
     pool: ClassVar[Pool]
     findings: ClassVar[Findings]
     capabilities: ClassVar[Capabilities | None]
     checked: ClassVar[Sequence[Property]]
+    seed: ClassVar[int | str]
 
     def __init__(self) -> None:
         super().__init__()
         self.findings.may_go_on()
-        self.driver = Driver(self.model, self.pool, self.capabilities, checked=self.checked)
+        self._drive(self.models[0])
         self._commands: list[Command] = []
         self._failed = False
 
-    @rule(commands=st.runner().flatmap(lambda machine: machine.moves()))
+    @initialize(model=st.runner().flatmap(lambda machine: st.sampled_from(machine.models)))
+    def begin(self, model: Model) -> None:
+        """Chooses the world of this example."""
+        if model is not self.models[0]:
+            self._drive(model)
+
+    @rule(commands=st.runner().flatmap(lambda machine: _NUMBERS.map(machine.move)))
     def give(self, commands: list[Command]) -> None:
         """Gives commands one after the other; one that an earlier one has made impossible is left out."""
         for command in commands:
             if self.driver.why_not(command) is None:
                 self._give(command)
 
-    def moves(self) -> st.SearchStrategy[list[Command]]:
-        """The moves that are possible now: one command, or one on each of several ranks in some order."""
+    def move(self, number: int) -> list[Command]:
+        """What the number comes to here: one command that is possible, or one on each of several ranks in some order.
+
+        The kind of move is drawn first, and only what is of that kind is asked of the model: to ask it of every command
+        takes ten times as long as to carry one out.
+        """
         if self._ended:
-            return st.just([])
-        singles, together = self._by_kind()
-        kinds = [
-            kind for kind, weight in _WEIGHTS.items() for _ in range(weight) if singles.get(kind) or kind in together
-        ]
+            return []
+        draw = random.Random(f"{self.seed} {number} {len(self._commands)}")  # 0 is what is drawn first
+        lots = [(draw.random() ** (1 / _WEIGHTS[kind]), kind) for kind in self._kinds]
+        for _, kind in sorted(lots, reverse=True):
+            if commands := self._together(kind, draw) if kind.startswith("all ") else self._single(kind, draw):
+                return commands
+        return []
 
-        def moves_of(kind: str) -> st.SearchStrategy[list[Command]]:
-            if kind in singles:
-                return st.sampled_from([[command] for command in singles[kind]])
-            return st.sampled_from(together[kind]).flatmap(st.permutations)
+    def _drive(self, model: Model) -> None:
+        self.driver = Driver(model, self.pool, self.capabilities, checked=self.checked)
+        survives = self.capabilities.survives if self.capabilities else frozenset[str]()
+        there = {*kinds(model), *_TIMING} - ({"crash", "freeze"} - survives if self.capabilities else {"freeze"})
+        self._kinds = [kind for kind in _WEIGHTS if kind.removeprefix("all ") in there]
 
-        return st.sampled_from(kinds).flatmap(moves_of)
+    def _single(self, kind: str, draw: random.Random) -> list[Command]:
+        """A command of this kind, on any rank where one is possible."""
+        ranks = list(range(self.driver.model.scenario.ranks))
+        if kind in _TIMING:
+            timing = [_TIMING[kind](rank) for rank in ranks]
+            found: list[Command] = [command for command in timing if self.driver.why_not(command) is None]
+        else:
+            found = [command for rank in ranks for command in self.driver.possible_of(kind, rank)]
+        full = [command for command in found if isinstance(command, Evict) and self._waiting(command)]
+        return [draw.choice(full or found)] if found else []
 
-    def _by_kind(self) -> tuple[dict[str, list[Command]], dict[str, list[list[Command]]]]:
-        """The possible commands, and the groups of them that all ranks can be given, each by its kind of move."""
-        singles: dict[str, list[Command]] = {}
-        first: dict[tuple[str, int], dict[int, Command]] = {}
-        for command in self.driver.possible():
-            kind = type(command).__name__.lower()
-            singles.setdefault(kind, []).append(command)
-            if f"all {kind}" in _WEIGHTS:
+    def _together(self, kind: str, draw: random.Random) -> list[Command]:
+        """The first command of this kind, in one lane where it has one, on each rank where one is possible."""
+        by_lane: dict[int, dict[int, Command]] = {}
+        for rank in range(self.driver.model.scenario.ranks):
+            for command in self.driver.possible_of(kind.removeprefix("all "), rank):
                 lane = command.lane if isinstance(command, Enqueue | Finish) else 0
-                first.setdefault((f"all {kind}", lane), {}).setdefault(command.rank, command)
-        together: dict[str, list[list[Command]]] = {}
-        for (kind, _), by_rank in first.items():
-            together.setdefault(kind, []).append(list(by_rank.values()))
-        full = [each for each in singles.get("evict", []) if isinstance(each, Evict) and self._waiting(each)]
-        singles["evict"] = [*full] or singles.get("evict", [])
-        return singles, together
+                by_lane.setdefault(lane, {}).setdefault(rank, command)
+        if not by_lane:
+            return []
+        commands = list(by_lane[draw.choice(sorted(by_lane))].values())
+        draw.shuffle(commands)
+        return commands
 
     def _waiting(self, command: Evict) -> tuple[int, ...]:
         return self.driver.state.ranks[command.rank].lanes[command.lane].waiting
@@ -184,7 +228,7 @@ class RanksMachine(RuleBasedStateMachine):
         try:
             if not self._failed:
                 self._guarded(self.driver.catch_up)
-                for rank in range(self.model.scenario.ranks):
+                for rank in range(self.driver.model.scenario.ranks):
                     if self.driver.why_not(Close(rank)) is None:
                         self._give(Close(rank))
         finally:
@@ -238,16 +282,21 @@ def machine_for(
     findings: Findings,
     capabilities: Capabilities | None = None,
     checked: Sequence[Property] = CHECKED,
+    more: Sequence[Model] = (),
+    seed: int | str = 0,
 ) -> type[RanksMachine]:
     """The machine that drives `model` and the subjects in `pool`, as their capabilities say, and counts what it does.
 
     checked  what the model itself is held against on the way
+    more     other worlds of as many ranks, of which an example may be instead
+    seed     what the numbers come to that hypothesis draws
     """
     members = {
-        "model": model,
+        "models": (model, *more),
         "pool": pool,
         "findings": findings,
         "capabilities": capabilities,
         "checked": checked,
+        "seed": seed,
     }
     return type("RanksMachine", (RanksMachine,), members)

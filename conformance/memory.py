@@ -22,6 +22,7 @@ from rankproof.conformance.memory_group import MemoryConfig, MemoryGroup
 from rankproof.conformance.memory_seat import LOAD, Seat, patience_of
 from rankproof.conformance.memory_world import worlds_apart
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.pool import SETUP_WITHIN
 from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
 
@@ -123,13 +124,20 @@ class MemoryRanks:
 
     def aside(self, rank: int, method: str, *arguments: object) -> None:
         """Calls `method` of a subject that is within another call, at once and without a reply."""
-        getattr(self._seats[rank].subject, method)(*arguments)
+        self._seats[rank].aside(method, arguments)
 
     def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
-        """Ends a rank as SIGKILL does: it does nothing more, and its peers lose it. Raises ValueError for another."""
-        if signum is not signal.SIGKILL:
-            raise ValueError(f"a rank in memory can be killed, but not be sent {signum.name}")
+        """Ends a rank as SIGKILL does, so that its peers lose it, or stops it, or lets it go on (SIGSTOP, SIGCONT).
+
+        One that runs when it is stopped comes to the end of its command, or to its next wait. Raises ValueError for
+        another signal.
+        """
         seat = self._seats[rank]
+        if signum in (signal.SIGSTOP, signal.SIGCONT):
+            seat.stopped = signum is signal.SIGSTOP
+            return
+        if signum is not signal.SIGKILL:
+            raise ValueError(f"a rank in memory can be killed, stopped and continued, but not be sent {signum.name}")
         seat.died = seat.died or Died(-signum)
         seat.leave()
         self._board.lose(f"Connection closed by peer: rank {rank} has ended")
@@ -142,7 +150,7 @@ class MemoryRanks:
         closed = self._close_subjects()
         for rank, seat in enumerate(self._seats):
             seat.subject = None
-            if seat.died or seat.owes is not None:
+            if seat.died or seat.owes is not None or seat.stopped:
                 seat.leave()
                 self._seats[rank] = Seat(rank)
         self._set_up()
@@ -167,8 +175,8 @@ class MemoryRanks:
         real = min(deadline, time.monotonic() + seat.within) - time.monotonic()
         if any(other.stops(real / len(free)) for other in free) or seat.can_go_on:
             return True
-        if limit < seat.within:
-            return False  # the reply is given up before the wait is
+        if seat.stopped or limit < seat.within:
+            return False  # it does nothing, or the reply is given up before the wait is
         seat.run()  # nobody can move: time passes, and the deadline of the wait has come
         return True
 
@@ -190,21 +198,23 @@ class MemoryRanks:
     def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
         for rank, given in enumerate(arguments):
             self.send(rank, method, *given)
-        for rank, outcome in self._receive_each(range(len(self._seats))):
+        for rank, outcome in self._receive_each(range(len(self._seats)), max(SETUP_WITHIN, self._reply_within)):
             if isinstance(outcome, Raised) and outcome.kind == "BadInput":
                 raise BadInput(outcome.message)
             if not isinstance(outcome, Ok):
                 raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {outcome}")
 
     def _close_subjects(self) -> tuple[Outcome | None, ...]:
-        closing = [seat.rank for seat in self._seats if seat.subject is not None and seat.owes is None]
+        closing = [
+            seat.rank for seat in self._seats if seat.subject is not None and seat.owes is None and not seat.stopped
+        ]
         for rank in closing:
             self.send(rank, "close")
         self._receive_each(closing)
         return tuple(seat.closed for seat in self._seats)
 
-    def _receive_each(self, ranks: Iterable[int]) -> list[tuple[int, Outcome]]:
-        return [(rank, self.receive(rank)) for rank in ranks]
+    def _receive_each(self, ranks: Iterable[int], within: float | None = None) -> list[tuple[int, Outcome]]:
+        return [(rank, self.receive(rank, within)) for rank in ranks]
 
     def _leave(self) -> None:
         for seat in self._seats:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from rankproof.conformance.memory_board import Board, Patience
 from rankproof.conformance.outcome import Died, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
-from rankproof.conformance.worker import make_subject, returned, text_of
+from rankproof.conformance.worker import aside, make_subject, raised, returned
 
 LOAD = "load"
 """The command that makes a subject: of what enters its world, and of the factory."""
@@ -20,6 +20,8 @@ _GRACE = 0.05
 """Seconds after which a rank that neither ends its command nor waits for a peer is left to run beside the others."""
 
 _LEAVES_WITHIN = 1.0
+
+_LARGE = 1 << 63
 
 
 class _Left(BaseException):
@@ -37,6 +39,9 @@ class Seat:
         self.subject: object = None
         self.closed: Outcome | None = None
         self.running = False
+        self.stopped = False
+        self._begun = False
+        self._failed_aside: Raised | None = None
         self.waits_for: Callable[[], bool] | None = None
         self.within = 0.0
         self.left = False
@@ -48,17 +53,28 @@ class Seat:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it is suspended in a wait that is over."""
-        return not self.running and self.waits_for is not None and self.waits_for()
+        """Whether it has a command to begin, or is suspended in a wait that is over; not so while it is stopped."""
+        if self.running or self.stopped:
+            return False
+        return self._begun or (self.waits_for is not None and self.waits_for())
 
     def begin(self, method: str, arguments: tuple[object, ...]) -> None:
-        """Lets it begin a command, and gives it the time that one takes which blocks in nothing of its own."""
+        """Lets it begin a command, and gives it the time that one takes which blocks in nothing of its own.
+
+        While it is stopped, the command stays to be begun.
+        """
         self.owes, self.outcome, self._arguments = method, None, arguments
-        self.run()
+        self._begun = True
+        if not self.stopped:
+            self.run()
+
+    def aside(self, method: str, arguments: tuple[object, ...]) -> None:
+        """Calls a method of its subject beside the command under way, on the caller's thread."""
+        self._failed_aside = aside(self.subject, method, arguments) or self._failed_aside
 
     def run(self) -> None:
         """Lets it go on; it has stopped again on return, or runs beside the others."""
-        self.running = True
+        self.running, self._begun = True, False
         self._go.release()
         self.stops(_GRACE)
 
@@ -104,7 +120,8 @@ class Seat:
                 if self.left:
                     return
                 assert self.owes is not None
-                self.outcome = self._carry_out(self.owes)
+                outcome = self._carry_out(self.owes)
+                self.outcome, self._failed_aside = self._failed_aside or outcome, None
                 self._stopped.release()
         except _Left:
             return
@@ -122,7 +139,7 @@ class Seat:
         except _Left:
             raise
         except Exception as error:
-            return Raised(type(error).__name__, text_of(error), traceback.format_exc())
+            return raised(error)
         except SystemExit as leave:
             code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
             self.died = Died(code & 0xFF)
@@ -160,4 +177,4 @@ def _is_plain(value: object) -> bool:
         return all(_is_plain(getattr(value, name)) for name in Observation.__dataclass_fields__)
     if type(value) is tuple:
         return all(map(_is_plain, value))
-    return value is None or type(value) in (int, str)
+    return value is None or type(value) is str or (type(value) is int and -_LARGE < value < _LARGE)

@@ -59,7 +59,7 @@ class Died:
 
     def __str__(self) -> str:
         if self.code is None:
-            return "died: its end was not seen"
+            return "died: its end was not seen, since the supervisor of the rank processes was killed too"
         if self.code >= 0:
             return f"died: exit code {self.code}"
         try:

@@ -22,7 +22,8 @@ from rankproof.model.errors import BadInput
 
 _WORKER = "rankproof.conformance.worker:serve"
 MOST_RANKS = 64
-_SETUP_WITHIN = 120.0  # a fresh interpreter that imports torch or an engine on a busy machine
+SETUP_WITHIN = 120.0
+"""Seconds for a rank to make its subject and set it up: it may import torch or an engine, on a busy machine."""
 _DEATH_WITHIN = 5.0
 
 
@@ -36,6 +37,7 @@ class _Rank:
     has_subject: bool = False
     closed: Outcome | None = None  # what became of its subject's close
     died: Died | None = None
+    stopped: bool = False
 
 
 class RankPool:
@@ -166,19 +168,28 @@ class RankPool:
 
     def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to a rank's process; SIGKILL, SIGSTOP and SIGCONT have taken effect on return."""
-        self._ranks[rank].process.signal(signum)
+        state = self._ranks[rank]
+        state.process.signal(signum)
+        if signum in (signal.SIGSTOP, signal.SIGCONT):
+            state.stopped = signum is signal.SIGSTOP
 
     def last_words(self, rank: int) -> str:
         """The last lines that `rank` wrote to stdout and stderr since the last regroup: tracebacks, gloo's warnings."""
         return self._ranks[rank].process.last_words()
 
     def regroup(
-        self, *, factory: Factory | None = None, lanes: tuple[str, ...] | None = None, timeout: float | None = None
+        self,
+        *,
+        factory: Factory | None = None,
+        lanes: tuple[str, ...] | None = None,
+        timeout: float | None = None,
+        reply_within: float | None = None,
     ) -> tuple[Outcome | None, ...]:
         """Close the subjects and set fresh ones up, on a fresh group; what is given replaces what the pool had.
 
-        Living ranks keep their process. One that died, hangs, or does not close its subject or leave the old group
-        within `reply_within` gets a fresh one. Gives what became of `close` on each rank, None where it was not called.
+        Living ranks keep their process. One that died, is stopped, hangs, or does not close its subject or leave the
+        old group within `reply_within` gets a fresh one. Gives what became of `close` on each rank, None where it was
+        not called.
 
         Raises BadInput, in one line, when a factory cannot be used or when a setup raises, hangs or dies; then the
         pool is to be left, or regrouped with another factory.
@@ -188,6 +199,7 @@ class RankPool:
         self._factory = self._factory if factory is None else factory
         self._lanes = self._lanes if lanes is None else lanes
         self._timeout = self._timeout if timeout is None else timeout
+        self._reply_within = self._reply_within if reply_within is None else reply_within
         closed = self._close_subjects()
         self._on_ranks([rank for rank in range(self._world) if self._is_idle(rank)], LEAVE)
         for rank, state in enumerate(self._ranks):
@@ -225,9 +237,9 @@ class RankPool:
         self._require_ok("setup", [(config,) for config in configs])
 
     def _is_idle(self, rank: int) -> bool:
-        """Whether `rank` lives and owes no reply."""
+        """Whether `rank` lives, is not stopped, and owes no reply."""
         state = self._ranks[rank]
-        return state.died is None and state.owes is None and not state.process.wait(0)
+        return state.died is None and not state.stopped and state.owes is None and not state.process.wait(0)
 
     def _start(self, target: str) -> Process:
         process = self._launcher.start(target)
@@ -235,7 +247,11 @@ class RankPool:
         return process
 
     def _close_subjects(self) -> tuple[Outcome | None, ...]:
-        closing = [rank for rank, state in enumerate(self._ranks) if state.has_subject and state.owes is None]
+        closing = [
+            rank
+            for rank, state in enumerate(self._ranks)
+            if state.has_subject and state.owes is None and not state.stopped
+        ]
         for rank, outcome in self._on_ranks(closing, "close").items():
             self._ranks[rank].closed = outcome
         return tuple(state.closed for state in self._ranks)
@@ -248,7 +264,7 @@ class RankPool:
     def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
         for rank, given in enumerate(arguments):
             self.send(rank, method, *given)
-        for rank, outcome in self._receive_each(range(self._world), _SETUP_WITHIN):
+        for rank, outcome in self._receive_each(range(self._world), SETUP_WITHIN):
             match outcome:
                 case Ok():
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Protocol, runtime_checkable
 
 from rankproof.conformance.outcome import Outcome
@@ -27,8 +28,8 @@ class Unruly(Ranks, Protocol):
     def aside(self, rank: int, method: str, *arguments: object) -> None:
         """Calls a method of a subject that is within another call, without a reply."""
 
-    def kill(self, rank: int) -> None:
-        """Ends a rank's process."""
+    def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None:
+        """Ends a rank's process, stops it (SIGSTOP), or lets it go on (SIGCONT)."""
 
 
 class Pool(Ranks, Protocol):

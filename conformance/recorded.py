@@ -24,7 +24,7 @@ from rankproof.conformance.apart import declared
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.recorded_file import Entry, Recorder
-from rankproof.conformance.recorded_schedule import MOST_STEPS, Plan, call_of, commands_of
+from rankproof.conformance.recorded_schedule import MOST_STEPS, Plan, call_of, commands_of, recorded
 from rankproof.conformance.subject import SubjectConfig
 from rankproof.conformance.worker import check_factory, make_subject, returned, text_of
 from rankproof.model.errors import BadInput
@@ -81,8 +81,7 @@ def _run(plan: Plan, example: int, rank: int, subject: object, watched: _Watched
     calls += [("close", ())]
     for place, (method, given) in enumerate(calls):
         if method:
-            numbers = tuple(each for each in given if isinstance(each, int))
-            watched.call(Entry(example, place, method, numbers, Ok()), subject, given)
+            watched.call(Entry(example, place, method, recorded(given), Ok()), subject, given)
 
 
 class _Watched:

@@ -15,7 +15,7 @@ from pathlib import Path
 from rankproof.conformance.driver import Command, Driver, Mismatch
 from rankproof.conformance.outcome import Ok, Outcome
 from rankproof.conformance.recorded_file import Entry, Record, path_of, read
-from rankproof.conformance.recorded_schedule import Plan, call_of, commands_of
+from rankproof.conformance.recorded_schedule import Plan, call_of, commands_of, recorded
 from rankproof.model.errors import BadInput
 from rankproof.model.schedule import MOST_RANKS, Schedule
 from rankproof.model.verdict import Verdict
@@ -55,7 +55,7 @@ def check(folder: Path) -> Judgement:
     began = time.monotonic()
     records = _records(folder)
     plan = next(record.plan for record in records if record)
-    short = [rank for rank, record in enumerate(records) if record is None or not record.whole]
+    short = [rank for rank, record in enumerate(records) if record is None or not record.whole or _ends_early(record)]
     told = [_by_example(record) if record else {} for record in records]
     played = _Played()
     counts = _Counts()
@@ -141,7 +141,7 @@ class _Played:
     def send(self, rank: int, method: str, *arguments: object) -> None:
         """Raises ValueError where the driver tells the rank something else than it was told."""
         entry = self._next[rank][0]
-        if (entry.call, entry.arguments) != (method, arguments):
+        if (entry.call, entry.arguments) != (method, recorded(arguments)):
             raise ValueError(f"rank {rank} was told {entry.call}{entry.arguments}, not {method}{arguments}")
 
     def receive(self, rank: int) -> Outcome:
@@ -170,13 +170,16 @@ def _part(plan: Plan, record: Record, example: int, entries: Mapping[int, Entry]
     """The commands of an example that a record tells about, each with what it tells; None where nothing was called."""
     if (setup := entries.get(0)) and not isinstance(setup.outcome, Ok):
         raise BadInput(f"{record.path}: example {example}: setup {setup.outcome}")
+    last = entries[max(entries)] if entries else None
+    if last and last.call != "close" and isinstance(last.outcome, Ok) and last is not record.entries[-1]:
+        raise BadInput(f"{record.path}: example {example} ends with {last.call}, and not with close; a part is missing")
     commands = commands_of(plan, example, record.rank)
     calls = [*(call_of(command, plan.capabilities) for command in commands), ("close", ())]
     furthest = max(entries, default=0)
     for place in range(1, furthest + 1):
         method, arguments = calls[place - 1] if place <= len(calls) else ("", ())
         entry = entries.get(place)
-        if (entry.call, entry.arguments) != (method, arguments) if entry else bool(method):
+        if (entry.call, entry.arguments) != (method, recorded(arguments)) if entry else bool(method):
             told = f"{method}{arguments}" if method else "no call"
             raise BadInput(
                 f"{record.path}: example {example}, place {place}: the schedule of seed {plan.seed} has {told} here; "
@@ -212,13 +215,24 @@ def _end(record: Record | None) -> str:
     last = record.entries[-1] if record.entries else None
     if not record.whole:
         return f"short: {calls}, then nothing more"
+    if _ends_early(record):
+        where = f"in example {last.example}, with {last.call}" if last else "before the first"
+        return f"ends early: {calls}, the last {where}, though it has its end line"
     if last and not isinstance(last.outcome, Ok):
         return f"stopped after {calls}: in example {last.example}, {last.call} {last.outcome}"
     return f"whole: {calls}"
 
 
+def _ends_early(record: Record) -> bool:
+    """Whether a record that has its end line lacks calls before it, after one that went well."""
+    if not record.entries:
+        return True
+    last = record.entries[-1]
+    return isinstance(last.outcome, Ok) and (last.example, last.call) != (record.plan.examples - 1, "close")
+
+
 def _missing(short: Sequence[int], settled: bool) -> str:
     if short:
         names = " and ".join(f"rank {rank}" for rank in short)
-        return f"the record of {names} is missing or short: its process was ended, and nobody saw why"
+        return f"the record of {names} is missing, short, or ends early: what its process did after that is not known"
     return "nothing was compared" if settled else "the records end before the ranks have come to the same place"

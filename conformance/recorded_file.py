@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.recorded_schedule import Plan
@@ -118,7 +119,10 @@ def read(path: Path) -> Record | None:
     Raises BadInput, naming the line, for what is no record.
     """
     try:
-        if path.stat().st_size > LARGEST:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise BadInput(f"{path}: is no regular file; a record is one")
+        if found.st_size > LARGEST:
             raise BadInput(f"{path}: the file has more than {LARGEST >> 20} MiB; it is no record of one run")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -162,6 +166,12 @@ class _Line(_Strict):
     message: str = ""
     seconds: float = 0.0
     code: int | None = None
+
+    @model_validator(mode="after")
+    def _has_its_code(self) -> Self:
+        if self.outcome == "died" and self.code is None:
+            raise ValueError("code: a process that died has an exit code, or minus the signal that ended it")
+        return self
 
     def entry(self) -> Entry:
         return Entry(self.example, self.place, self.call, self.arguments, self._outcome())

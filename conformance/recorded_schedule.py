@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from rankproof.conformance.capabilities import PLENTY, Capabilities
 from rankproof.conformance.commands import Command, Step, calls_of
-from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Reset
+from rankproof.model.actions import Attach, Detach, Enqueue, Evict, Finish, Flush, Reset
 from rankproof.model.schedule import LONGEST, MOST_LANES
 from rankproof.model.state import RankState
 
@@ -69,9 +69,6 @@ class Plan:
         for words in (self.subject, *can.names):
             if len(words) > LONGEST or not words.isprintable():
                 raise ValueError(f"subject and lanes: a name has at most {LONGEST} characters, all printable")
-        if can.storage:
-            # Nothing would attach them, so that the model refuses each enqueue there and the judge never gets further.
-            raise ValueError("storage: no record has lanes that come and go; `rankproof fuzz --subject` drives them")
 
 
 def commands_of(plan: Plan, example: int, rank: int) -> tuple[Command, ...]:
@@ -98,18 +95,51 @@ def _script(plan: Plan, example: int) -> list[tuple[str, int]]:
     can, dice = plan.capabilities, _Dice(f"{plan.seed}/{example}")
     evictable = [lane for lane, each in enumerate(can.lanes) if each.evicts] if "evict" in can.supports else []
     kinds = ["step"] * 6 + ["enqueue"] * 5 + ["evict"] * bool(evictable)
-    kinds += [kind for kind in ("flush", "reset") if kind in can.supports]
+    kinds += [kind for kind in ("flush", "reset") if kind in can.supports] + ["storage"] * bool(can.storage)
     given = [0] * len(can.lanes)
+    storage = _Storage(can)
     script: list[tuple[str, int]] = []
     while sum(kind == "step" for kind, _ in script) < plan.steps:
         kind = kinds[dice.below(len(kinds))]
         lane = evictable[dice.below(len(evictable))] if kind == "evict" else dice.below(len(can.lanes))
+        if storage.refuses(kind, lane):
+            continue
         if kind == "enqueue":
             if given[lane] == PLENTY:
                 continue
             given[lane] += 1
-        script.append((kind, lane))
+        script.append((storage.told(kind), lane))
     return script
+
+
+class _Storage:
+    """Whether storage is attached, and how many steps a change that all ranks have asked for still takes.
+
+    Each rank asks in the round that it issues next, and makes the change before the round a window later. Until then
+    nothing but steps and other enqueues comes.
+    """
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
+        self._takes = 0 if capabilities.attaches == "at-once" else capabilities.protocol.window + 1
+        self._attached = False
+        self._left = 0
+
+    def refuses(self, kind: str, lane: int) -> bool:
+        """Whether an event cannot come now."""
+        there = self._attached and not self._left
+        if kind in ("enqueue", "evict") and lane >= len(self._capabilities.lanes) - self._capabilities.storage:
+            return not there
+        return bool(self._left) and kind not in ("enqueue", "step")
+
+    def told(self, kind: str) -> str:
+        """The event by its full name, now that it comes."""
+        if kind == "step":
+            self._left = max(0, self._left - 1)
+        if kind == "storage":
+            self._attached, self._left = not self._attached, self._takes
+            return "attach" if self._attached else "detach"
+        return kind
 
 
 def _part(can: Capabilities, script: list[tuple[str, int]], dice: _Dice, rank: int) -> Iterator[Command]:
@@ -130,6 +160,12 @@ def _part(can: Capabilities, script: list[tuple[str, int]], dice: _Dice, rank: i
                 yield Reset(rank)
             case "flush":
                 yield Flush(rank)
+            case "attach":
+                yield Attach(rank)
+            case "detach":  # what waits there goes with the lanes, at once or later: so it is finished first
+                for storage in range(len(can.lanes) - can.storage, len(can.lanes)):
+                    yield from _finish_all(unfinished, rank, storage)
+                yield Detach(rank)
             case _:
                 yield Step(rank)
     for lane in range(len(can.lanes)):
@@ -159,3 +195,8 @@ def call_of(command: Command, can: Capabilities) -> tuple[str, tuple[object, ...
     """The method of the subject that carries a command out, and its arguments; no method where it is told nothing."""
     calls = calls_of(command, RankState(lanes=()), can)  # none of these commands depends on the state of its rank
     return calls[0] if calls else ("", ())
+
+
+def recorded(arguments: tuple[object, ...]) -> tuple[int, ...]:
+    """The arguments of a call as a record has them: its numbers, and 0 or 1 for a setting that is off or on."""
+    return tuple(int(each) for each in arguments if isinstance(each, int))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, TypeAlias, cast
@@ -10,13 +11,13 @@ import torch
 from torch._C._distributed_c10d import FileStore, PrefixStore
 from torch.distributed import ProcessGroupGloo
 
-from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.capabilities import Capabilities, Lane
 from rankproof.conformance.commands import STORAGE
 from rankproof.conformance.rendezvous import join
 from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.opening import open_ack_sync
-from rankproof.impl.plan import Topology, plan_for
+from rankproof.impl.plan import ASYNC_VARIABLE, Topology, plan_for
 from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync, StepResult
 from rankproof.impl.transport import GlooTransport, Transport
 
@@ -59,15 +60,18 @@ class ReferenceSubject:
 
     capabilities: Capabilities
 
-    def __init__(self, opened: Opened, kind: LaneKind = "aligned", storage: int = 0) -> None:
+    def __init__(self, opened: Opened, kind: LaneKind = "aligned", storage: int = 0, *, numbered: bool = False) -> None:
         """`opened` makes this rank's part of the agreement, on lanes of that kind.
 
-        storage  how many of the lanes, the last ones, are there only while storage is attached; where none is, a lane
-                 that is given no acks stands for storage
+        storage   how many of the lanes, the last ones, are there only while storage is attached; where none is, a lane
+                  that is given no acks stands for storage
+        numbered  whether its steps are numbered, those that were left out too
         """
         self._opened: Final = opened
         self._kind: Final = kind
         self._storage: Final = storage
+        self._numbered: Final = numbered
+        self._steps = 0
         self._events: dict[tuple[int, int], OwnedEvent] = {}
         self._waited_unfinished: list[tuple[int, int]] = []
 
@@ -91,7 +95,18 @@ class ReferenceSubject:
 
     def step(self) -> Observation:
         """One step of the implementation."""
-        return self._observe(self._sync.step())
+        self._steps += 1
+        return self._observe(self._sync.step(self._steps if self._numbered else None))
+
+    def decline(self) -> None:
+        """Leaves a step out."""
+        self._steps += 1
+
+    def withdraw(self, lane: int, ack: int) -> None:
+        """Takes an ack out of its lane, as an engine can that reaches into the lane: no call is there for it."""
+        held = self._sync._lanes[self._lanes[lane]]
+        held._acks = deque(each for each in held._acks if each.identity != ack)
+        del held._words[ack]
 
     def flush(self) -> Observation:
         """Consumes what is in flight and issues nothing."""
@@ -141,14 +156,15 @@ def on_one_group(kind: Callable[[Transport, Mapping[str, LaneKind]], AckSync]) -
     return opened
 
 
-def as_planned(topology: Topology, depth: int = 1) -> Opened:
-    """Opens the part that the plan for a topology gives a rank, on groups of its own."""
+def as_planned(topology: Topology, depth: int = 1, switch: str = "1") -> Opened:
+    """Opens the part that the plan for a topology gives a rank, on groups of its own; `switch` is RANKPROOF_ASYNC."""
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
         _LIVES[config.store_file] = _LIVES.get(config.store_file, 0) + 1
         store = FileStore(f"{config.store_file}.planned", config.world)
         fresh = PrefixStore(f"{_LIVES[config.store_file]}", store)
-        return open_ack_sync(config.rank, plan_for(topology, depth), fresh, lanes, config.timeout)
+        plan = plan_for(topology, depth, {ASYNC_VARIABLE: switch})
+        return open_ack_sync(config.rank, plan, fresh, lanes, config.timeout)
 
     return opened
 
@@ -187,27 +203,46 @@ def pipeline_2x2() -> ReferenceSubject:
 
 def with_storage() -> ReferenceSubject:
     """As `pipelined`; its last lane is there only while storage is attached."""
-    return ReferenceSubject(on_one_group(PipelinedAckSync), storage=1)
+    return _stored(on_one_group(PipelinedAckSync))
 
 
 def blocking_with_storage() -> ReferenceSubject:
     """As `blocking`; its last lane is there only while storage is attached."""
-    return ReferenceSubject(on_one_group(BlockingAckSync), storage=1)
+    return _stored(on_one_group(BlockingAckSync), lag=0)
 
 
 def depth_2_with_storage() -> ReferenceSubject:
     """As `depth_2`; its last lane is there only while storage is attached."""
-    return ReferenceSubject(on_one_group(partial(AckSync, lag=2, cumulative=True)), storage=1)
+    return _stored(on_one_group(partial(AckSync, lag=2, cumulative=True)), lag=2)
 
 
 def depth_4_with_storage() -> ReferenceSubject:
     """As `depth_4`; its last lane is there only while storage is attached."""
-    return ReferenceSubject(on_one_group(partial(AckSync, lag=4, cumulative=True)), storage=1)
+    return _stored(on_one_group(partial(AckSync, lag=4, cumulative=True)), lag=4)
 
 
 def grid_2x2_with_storage() -> ReferenceSubject:
     """As `grid_2x2`; its last lane is there only while storage is attached."""
-    return ReferenceSubject(as_planned(Topology(tp=2, cp=2)), storage=1)
+    return _stored(as_planned(Topology(tp=2, cp=2)), lag=0, in_memory=False)
+
+
+def pipeline_2x2_with_storage() -> ReferenceSubject:
+    """As `pipeline_2x2`; its last lane is there only while storage is attached."""
+    return ReferenceSubject(as_planned(Topology(tp=2, pp=2)), storage=1)
+
+
+def _stored(opened: Opened, lag: int = 1, *, in_memory: bool = True) -> ReferenceSubject:
+    subject = ReferenceSubject(opened, storage=1)
+    subject.capabilities = Capabilities(
+        lag=lag,
+        lanes=(Lane("write"), Lane("hits")),
+        cumulative=lag > 1,
+        supports=frozenset({"flush", "reset", "evict", "reconfigure"}),
+        storage=1,
+        attaches="agreed",
+        in_memory=in_memory,
+    )
+    return subject
 
 
 def unaligned() -> ReferenceSubject:
@@ -218,6 +253,26 @@ def unaligned() -> ReferenceSubject:
 def on_its_own_group() -> ReferenceSubject:
     """As `pipelined`, on a group that its rank leaves when it breaks, so that others learn of it at once."""
     return ReferenceSubject(as_planned(Topology(tp=2)))
+
+
+def blocking_unaligned() -> ReferenceSubject:
+    """As `blocking`, with lanes that ranks fill at different times."""
+    return ReferenceSubject(on_one_group(BlockingAckSync), "prefix")
+
+
+def numbered() -> ReferenceSubject:
+    """As `pipelined`, with steps that are numbered, so that one which a rank left out is found."""
+    return ReferenceSubject(on_one_group(PipelinedAckSync), numbered=True)
+
+
+def blocking_on_its_own_group() -> ReferenceSubject:
+    """As `on_its_own_group`, blocking."""
+    return ReferenceSubject(as_planned(Topology(tp=2), switch="0"))
+
+
+def depth_2_on_its_own_group() -> ReferenceSubject:
+    """As `on_its_own_group`, with two rounds in flight."""
+    return ReferenceSubject(as_planned(Topology(tp=2), depth=2))
 
 
 def mixed_modes() -> ReferenceSubject:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -57,13 +56,15 @@ def search(
     seed: int | str,
     shrink_seconds: float = 20.0,
     checked: Sequence[Property] = CHECKED,
+    more: Sequence[Model] = (),
 ) -> str:
     """Runs random schedules until one fails, and makes that smaller; gives why there is no answer, or an empty text.
 
-    The same seed gives the same schedules. `checked` is what the model itself is held against on the way. Raises
-    BadInput where the subject does, before anything has failed.
+    The same seed gives the same schedules. `checked` is what the model itself is held against on the way, and `more`
+    other worlds of as many ranks, in which an example may run instead. Raises BadInput where the subject does, before
+    anything has failed.
     """
-    machine = hypothesis.seed(seed)(machine_for(model, pool, findings, capabilities, checked))
+    machine = hypothesis.seed(seed)(machine_for(model, pool, findings, capabilities, checked, more, seed))
     lost = ""
     try:
         run_state_machine_as_test(machine, settings=_settings(examples))
@@ -76,11 +77,25 @@ def search(
         return str(error)
     except Unusable as error:
         raise BadInput(str(error)) from error
+    except Exception:
+        if not findings.trouble:
+            raise
+        lost = findings.trouble  # it came twice in the same way, and is the harness's all the same
     if findings.failure is None:
         return lost
-    with suppress(HarnessLost, Exception):  # then what was found is small enough
-        findings.failure = smaller(findings.failure, _fresh(model, pool, capabilities, checked), shrink_seconds)
+    if shrink_seconds:
+        findings.failure = shrunk(findings.failure, pool, capabilities, checked, shrink_seconds)
     return ""
+
+
+def shrunk(
+    found: Failure, pool: Pool, capabilities: Capabilities, checked: Sequence[Property], seconds: float
+) -> Failure:
+    """The smallest failure of the same kind that is found within so many seconds; whatever happens, there is one."""
+    try:
+        return smaller(found, _fresh(found.schedule.model, pool, capabilities, checked), seconds)
+    except (HarnessLost, Exception) as error:  # what was found stays found, and is shown as it is
+        return replace(found, ended_early=f"making it smaller ended with {type(error).__name__}: {error}")
 
 
 def _fresh(model: Model, pool: Pool, capabilities: Capabilities, checked: Sequence[Property]) -> Fails:

@@ -13,7 +13,7 @@ from rankproof.conformance.commands import Command
 from rankproof.conformance.driver import Driver, Mismatch
 from rankproof.conformance.machine import Failure
 from rankproof.conformance.ranks import Pool
-from rankproof.model.actions import Close, Enqueue, Finish, Lose, Stall, Swap
+from rankproof.model.actions import Close, Enqueue, Finish, Lose, Stall, Swap, Withdraw
 from rankproof.model.interleaving import Model
 from rankproof.model.properties import CHECKED, Property
 
@@ -37,7 +37,7 @@ def smaller(failure: Failure, fails: Fails, seconds: float) -> Failure:
             place = 0
             while place < len(parts := parts_of(failure.commands)):
                 if time.monotonic() > until:
-                    return failure
+                    return replace(failure, ended_early=f"stopped making it smaller after {seconds:g} s")
                 left = tuple(each for index, each in enumerate(failure.commands) if index not in parts[place])
                 found = None if left in tried else fails(left)
                 tried.add(left)
@@ -92,7 +92,7 @@ def _renumbered(command: Command, driver: Driver, acks: dict[tuple[int, int, int
             if isinstance(command, Swap):
                 acks[rank, lane, ack + 1] = new + 1
             return replace(command, ack=new)
-        case Finish(rank, lane, ack) | Stall(rank, lane, ack):
+        case Finish(rank, lane, ack) | Stall(rank, lane, ack) | Withdraw(rank, lane, ack):
             known = acks.get((rank, lane, ack))
             return None if known is None else replace(command, ack=known)
         case _:
@@ -105,7 +105,7 @@ def _together(commands: Sequence[Command]) -> list[set[int]]:
     seen: dict[tuple[str, int], int] = {}
     for place, command in enumerate(commands):
         name = type(command).__name__
-        if isinstance(command, Enqueue | Finish | Lose | Stall):
+        if isinstance(command, Enqueue | Finish | Lose | Stall | Withdraw):
             parts.setdefault((command.lane, command.ack), set()).add(place)
         else:
             number = seen[name, command.rank] = seen.get((name, command.rank), 0) + 1

@@ -4,7 +4,8 @@ It runs in its own session, so that Ctrl-C in a terminal reaches the tool alone.
 nothing but a one-second wait for the next request, and is the parent of every rank process: a pid stays reserved
 until the tool has asked for the exit code, so the tool never signals a stranger. When the tool closes its end of the
 control channel, or ends in any way, the supervisor kills every rank with SIGKILL, which also ends a stopped process
-and one that holds the interpreter's lock. Where the kernel can (Linux), the ranks die with the supervisor too.
+and one that holds the interpreter's lock. Where the kernel can (Linux), the ranks die with the supervisor too, and what
+a rank started in a session of its own and left behind becomes the supervisor's child, and is ended with the ranks.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from rankproof.conformance.channel import Channel
 
-_PR_SET_PDEATHSIG = 1  # from <sys/prctl.h>
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # from <sys/prctl.h>
 _REAP_WITHIN = 5.0
 
 
@@ -70,10 +72,19 @@ def main(control: int, tool: int, directory: str, preload: tuple[str, ...] | Non
     interpreter. The first message sent is None, or the reason why a module could not be imported.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    # An import takes seconds, in which the channel is not looked at. Not for longer: it is the end of the *thread* that
+    # started this process which the kernel tells.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    _prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
     channel = Channel(socket.socket(fileno=control))
     processes: dict[int, State] = {}
     try:
+        if os.getppid() != tool:
+            return
         channel.send(_import(preload or ()))
+        _prctl(_PR_SET_PDEATHSIG, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.freeze()  # forked ranks then share these objects' pages with us
         while True:
             try:
@@ -181,13 +192,32 @@ def _end(processes: dict[int, State]) -> None:
     for pid in processes:
         kill_group(pid)
     deadline = time.monotonic() + _REAP_WITHIN
-    while processes and time.monotonic() < deadline:
+    left = _left_behind(processes)
+    while (processes or left) and time.monotonic() < deadline:
         processes = {pid: state for pid, last in processes.items() if (state := _look(pid, last)).code is None}
-        time.sleep(0.001 if processes else 0)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.001)
+        left = _left_behind(processes)  # the end of one makes its own children ours
+
+
+def _left_behind(processes: Iterable[int]) -> list[int]:
+    """Our children that are none of these: what ranks started and left behind; none where the kernel does not say."""
+    found = []
+    for file in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(pid) for pid in file.read_text().split()]
+    return [pid for pid in found if pid not in processes]
 
 
 def _die_with(supervisor: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != supervisor:  # it ended before the line above
         os._exit(1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value)

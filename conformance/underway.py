@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeAlias
 
-from rankproof.conformance.commands import Command, Step
+from rankproof.conformance.commands import Command, Continue, Freeze, Idle, Step, Stop
 from rankproof.conformance.comparing import Acks
 from rankproof.model.actions import (
     Action,
@@ -15,6 +16,7 @@ from rankproof.model.actions import (
     Change,
     Close,
     Count,
+    Crash,
     Detach,
     Enqueue,
     Evict,
@@ -52,8 +54,15 @@ class Begun:
         """What the model does next for it; None where the command has ended."""
         rank = self.command.rank
         me = state.ranks[rank]
-        if not isinstance(self.command, Step | Throw):
-            return None if self.last else self.command
+        match self.command:
+            case Step() | Throw():
+                pass
+            case Stop() | Continue() | Idle():
+                return None
+            case Freeze():
+                return None if self.last else Crash(rank)
+            case command:
+                return None if self.last else command
         if me.error or isinstance(self.last, Throw) or (me.phase == 0 and me.steps > self.steps):
             return None
         coming = next_phase(model, state, rank)
@@ -69,7 +78,11 @@ class Begun:
         self.last = action
 
 
-def path_of(model: Model, state: State, begun: Begun) -> tuple[Path, bool]:
+Apply: TypeAlias = Callable[[State, Action], State | Disabled]
+"""The model's `apply`, which may remember what it gave."""
+
+
+def path_of(model: Model, state: State, begun: Begun, apply: Apply) -> tuple[Path, bool]:
     """The model's actions for a command as far as they are enabled, and whether it ends with them.
 
     Raises ValueError where the next is neither enabled nor a wait, for a peer or in a pipeline for acks of its own.
@@ -77,7 +90,7 @@ def path_of(model: Model, state: State, begun: Begun) -> tuple[Path, bool]:
     path: Path = []
     ahead = replace(begun)
     while action := ahead.next(model, state):
-        after = apply(model, state, action)
+        after = apply(state, action)
         if isinstance(after, Disabled):
             if not after.waits_for and not isinstance(action, Pop):
                 raise ValueError(f"the driver took rank {action.rank} where the model cannot go on: {after.reason}")

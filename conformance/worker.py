@@ -47,10 +47,14 @@ class Reply:
 
 
 class _Seat:
-    """The subject of a rank, and the commands to it that are not carried out yet; None where no more will come."""
+    """The subject of a rank, and the commands to it that are not carried out yet; None where no more will come.
+
+    failed  what was raised by what was done aside; it becomes the outcome of the command under way
+    """
 
     def __init__(self) -> None:
         self.subject: object = None
+        self.failed: Raised | None = None
         self.commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
 
     def listen(self, channel: Channel) -> None:
@@ -60,7 +64,7 @@ class _Seat:
                 command = channel.receive()
                 assert isinstance(command, Command)
                 if command.aside:
-                    getattr(self.subject, command.method)(*command.arguments)
+                    self.failed = aside(self.subject, command.method, command.arguments) or self.failed
                 else:
                     self.commands.put(command)
         except EOFError:
@@ -93,11 +97,26 @@ def serve(channel: Channel) -> None:
         except Exception as error:
             if not isinstance(error, BadInput):
                 traceback.print_exc()
-            outcome = Raised(type(error).__name__, text_of(error), printable(traceback.format_exc()))
+            outcome = raised(error)
+        outcome, seat.failed = seat.failed or outcome, None
         try:
             channel.send(Reply(command.sequence, outcome))
         except EOFError:
             return
+
+
+def aside(subject: object, method: str, arguments: tuple[object, ...]) -> Raised | None:
+    """Calls a method beside the command under way; gives what it raised, if it did."""
+    try:
+        getattr(subject, method)(*arguments)
+    except Exception as error:
+        return raised(error)
+    return None
+
+
+def raised(error: Exception) -> Raised:
+    """The outcome of a call that ended in this error, which is being handled."""
+    return Raised(type(error).__name__, text_of(error), printable(traceback.format_exc()))
 
 
 class _Plain(pickle.Unpickler):
@@ -116,7 +135,9 @@ class _Plain(pickle.Unpickler):
 def returned(method: str, value: object) -> Ok | Raised:
     """The value as the tool is to see it: an engine's own types would be imported there and decide what they equal."""
     try:
-        return Ok(_Plain(io.BytesIO(pickle.dumps(value))).load())
+        plain = _Plain(io.BytesIO(pickle.dumps(value))).load()
+        repr(plain)  # what cannot be shown, as a number of 5,000 digits, is told from here
+        return Ok(plain)
     except Exception as error:
         return Raised(type(error).__name__, f"{method}() returned {type(value).__name__!r}: {text_of(error)}")
 

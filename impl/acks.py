@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
-from rankproof.impl.digests import EMPTY, folded, word_of
+from rankproof.impl.digests import EMPTY, folded, identity_word
 from rankproof.impl.errors import Misuse, StepTimeout
 
 Identity: TypeAlias = int | str
@@ -98,6 +98,7 @@ class Lane:
         self._acks: deque[Ack] = deque()
         self._words: dict[Identity, int] = {}  # of the acks that wait: what stands for each in a digest
         self._lock = threading.Lock()
+        self._shut = False
         self._enqueued_digest = EMPTY
         self.popped_digest = EMPTY
         """Of the acks that were popped since the last `clear`."""
@@ -114,11 +115,16 @@ class Lane:
             return tuple(ack.identity for ack in self._acks)
 
     def enqueue(self, ack: Ack) -> None:
-        """Puts `ack` at the end. Raises Misuse where its identity waits here already, or where it is no `Ack`."""
+        """Puts `ack` at the end.
+
+        Raises Misuse where its identity waits here already, where it is no `Ack`, and once the lane is shut.
+        """
         if not isinstance(ack, Ack):
             raise Misuse(f"lane {self.name!r}: an Ack is enqueued, not {ack!r}")
-        word = word_of(repr(ack.identity))
+        word = identity_word(ack.identity)
         with self._lock:
+            if self._shut:
+                raise Misuse(f"lane {self.name!r} is detached: ack {ack.identity!r} came too late for it")
             if ack.identity in self._words:
                 raise Misuse(f"lane {self.name!r}: ack {ack.identity!r} waits here already; enqueue it once")
             self._words[ack.identity] = word
@@ -143,10 +149,21 @@ class Lane:
         with self._lock:
             if type(count) is not int or not 0 <= count <= len(self._acks):
                 raise Misuse(f"lane {self.name!r}: cannot pop {count!r} of {len(self._acks)} acks")
-            acks = [self._acks.popleft() for _ in range(count)]
-            for ack in acks:
+            acks = []
+            for _ in range(count):
+                ack = self._acks.popleft()
                 self.popped_digest = folded(self.popped_digest, self._words.pop(ack.identity))
+                acks.append(ack)
             self.popped_count += count
+            return acks
+
+    def shut(self) -> list[Ack]:
+        """Takes every ack, and lets none in any more: not one of a thread that had looked the lane up before either."""
+        with self._lock:
+            self._shut = True
+            acks = list(self._acks)
+            self._acks.clear()
+            self._words.clear()
             return acks
 
     def digest(self, popped_digest: int) -> int:
@@ -154,17 +171,20 @@ class Lane:
         return folded(self._enqueued_digest, popped_digest) if self.kind == "aligned" else popped_digest
 
     def put_back(self, acks: Sequence[Ack]) -> None:
-        """Undoes the pops that gave `acks`, in the order in which they came out."""
+        """Undoes the pops, or the shutting, that gave `acks`, in the order in which they came out."""
         with self._lock:
+            self._shut = False
             self._acks.extendleft(reversed(acks))
-            self._words.update((ack.identity, word_of(repr(ack.identity))) for ack in acks)
+            self._words.update((ack.identity, identity_word(ack.identity)) for ack in acks)
 
-    def wait_for(self, count: int | None, seconds: float) -> int:
+    def wait_for(self, count: int | None, seconds: float, since: float | None = None) -> int:
         """Waits until the first `count` acks, or all that are in the lane now, have finished; gives their number.
+
+        since  when those seconds began, by the monotonic clock, where several waits share them
 
         Raises StepTimeout naming the first that has not after that many seconds.
         """
-        deadline = time.monotonic() + seconds
+        deadline = (time.monotonic() if since is None else since) + seconds
         wanted = len(self) if count is None else count
         for position in range(wanted):
             while (ack := self._at(position)) is None or not ack.event.query():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rankproof.impl.acks import Lane, LaneKind
 from rankproof.impl.digests import word_of
 from rankproof.impl.errors import Misuse
+from rankproof.model.words import due
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ class Agenda:
             raise Misuse(f"{call}() while this rank asks to {self._asked}; one change at a time")
         self._asked = change
 
-    def agreed(self, round_number: int, lag: int) -> None:
-        """All ranks asked for it in that round, which each has surely consumed when it issues the one `lag` later."""
+    def agreed(self, round_number: int, window: int) -> None:
+        """All ranks asked for it in that round; see `rankproof.model.words.due` for when it is made."""
         if self._asked and self._due is None:
-            self._due = round_number + lag
+            self._due = due(round_number, window)
 
     def due(self, round_number: int) -> Change | None:
         """The change to be made before that round is issued, which is then asked for no more."""

@@ -102,7 +102,7 @@ class Engine:
 
     @property
     def left(self) -> int:
-        """How many acks still wait in the lanes; that the first stage is idle says nothing of a stage that follows."""
+        """How many acks still wait in the lanes."""
         return sum(len(self.sync.waiting(lane)) for lane in LANES)
 
     @property

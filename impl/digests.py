@@ -13,6 +13,7 @@ EMPTY = 0
 
 _FACTOR = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
+_HALF = 1 << 63
 
 
 def word_of(text: str) -> int:
@@ -20,9 +21,16 @@ def word_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
+def identity_word(identity: int | str) -> int:
+    """A word of 64 bits, signed, that stands for an ack; a number that fits stands for itself, which needs no hash."""
+    if type(identity) is int and -_HALF <= identity < _HALF:
+        return identity
+    return word_of(repr(identity))
+
+
 def extended(digest: int, identity: int | str) -> int:
     """The digest of a sequence with one more ack at its end."""
-    return folded(digest, word_of(repr(identity)))
+    return folded(digest, identity_word(identity))
 
 
 def folded(digest: int, word: int) -> int:

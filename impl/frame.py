@@ -36,15 +36,16 @@ class StepResult:
 class Call:
     """One call, as a context: a class of its own because a generator would take a tenth of a step."""
 
+    __slots__ = ("_before", "_frame", "_name", "_result")
+
     def __init__(self, frame: Frame, name: str) -> None:
+        frame.begin(name)
         self._frame = frame
         self._name = name
+        self._before = frame.lanes.snapshot()
+        self._result = StepResult({lane: [] for lane in self._before})
 
     def __enter__(self) -> StepResult:
-        self._frame.begin(self._name)
-        lanes = self._frame.lanes
-        self._before = lanes.snapshot()
-        self._result = StepResult(popped={name: [] for name in self._before})
         return self._result
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -107,11 +108,9 @@ class Frame:
         """Begins a turn; see `turn`."""
         if not self._turn.acquire(blocking=False):
             raise Misuse(f"{call}() within another call; make all calls from one thread, one after the other")
-        try:
-            self.admit(call)
-        except BaseException:
+        if self._first_cause is not None or self.closed:
             self._turn.release()
-            raise
+            self.admit(call)
 
     def end(self) -> None:
         """Ends the turn."""

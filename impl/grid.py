@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Final
 
 from rankproof.impl.transport import Transport
@@ -38,6 +39,7 @@ class GridTransport:
         return vector
 
     def close(self) -> None:
-        """Closes every direction."""
-        for direction in self._directions:
-            direction.close()
+        """Closes every direction, also where one of them raises."""
+        with ExitStack() as closing:
+            for direction in reversed(self._directions):
+                closing.callback(direction.close)

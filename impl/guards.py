@@ -18,7 +18,7 @@ rank whether all hold the same value. How that is read, and what a difference in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rankproof.impl.errors import RankDivergence
@@ -34,9 +34,14 @@ NO_STEP_NUMBER = -1
 """The step word of a rank whose caller does not number its steps."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Offer:
-    """What one rank puts into a round; see the table above. `digests` holds one word a lane."""
+    """What one rank puts into a round; see the table above. `digests` holds one word a lane.
+
+    vector  the words in the order in which they are reduced: with L lanes, 3 L + 13 of them
+
+    Nothing of it changes; it is not frozen because one is made in each step, in which that would be felt.
+    """
 
     counts: tuple[int, ...]
     idle: bool
@@ -47,19 +52,16 @@ class Offer:
     step: int
     epoch: int
     digests: tuple[int, ...]
+    vector: tuple[int, ...] = field(init=False)
 
-    def vector(self) -> tuple[int, ...]:
-        """The words in the order in which they are reduced: with L lanes, 3 L + 13 of them."""
-        return (*self.counts, int(self.idle), *self.guards())
-
-    def guards(self) -> tuple[int, ...]:
-        """The guard words, then the complement of each."""
-        held = self.words()
-        return (*held, *map(complement, held))
+    def __post_init__(self) -> None:
+        held = (self.request, self.round, self.mode, self.layout, self.step, self.epoch, *self.digests)
+        self.vector = (*self.counts, int(self.idle), *held, *map(complement, held))
 
     def words(self) -> tuple[int, ...]:
         """The guard words, in the order of GUARDS, and the digests."""
-        return (self.request, self.round, self.mode, self.layout, self.step, self.epoch, *self.digests)
+        guards = self.vector[len(self.counts) + 1 :]
+        return guards[: len(guards) // 2]
 
 
 class Spread(NamedTuple):
@@ -89,19 +91,19 @@ class Spread(NamedTuple):
 class Agreement:
     """What came out of a round; the same on every rank but for its own epoch.
 
-    epochs   the generation of the lanes, over ranks
+    epochs   the generation of the lanes, over ranks, or None where every rank is in that of this one
     request  the change that all ranks ask for, or 0 while some do not
     """
 
     counts: tuple[int, ...]
     idle: bool
-    epochs: Spread
+    epochs: Spread | None
     request: int
 
     @property
     def void(self) -> bool:
         """Whether ranks were in different epochs, so that the counts are of different lanes and say nothing."""
-        return not self.epochs.shared and is_void(("epoch",))
+        return self.epochs is not None and not self.epochs.shared and is_void(("epoch",))
 
 
 def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
@@ -133,8 +135,9 @@ def instruction(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Ag
     counts = tuple(vector[: len(lanes)])
     idle = vector[len(lanes)] == 1
     guards = tuple(vector[len(lanes) + 1 :])
-    if guards == offer.guards():  # every rank holds the same words; what follows is for the rare case that not
-        return Agreement(counts, idle, Spread(offer.epoch, complement(offer.epoch), offer.epoch), offer.request)
+    # Every rank holds these words; what follows is for the rare case that not.
+    if guards == offer.vector[len(lanes) + 1 :]:
+        return Agreement(counts, idle, None, offer.request)
     spread = _spread(lanes, offer, guards)
     request, epochs = spread["request"].lowest, spread["epoch"]
     digests = dict.fromkeys(map(_digest_of, lanes), "popped")  # there is no digest without the popped prefix
@@ -170,9 +173,9 @@ def _divergence(round_number: int, name: str, spread: Spread) -> RankDivergence:
     )
 
 
-def require_epochs_to_meet(round_number: int, voids: int, epochs: Spread) -> None:
+def require_epochs_to_meet(round_number: int, voids: int, epochs: Spread | None) -> None:
     """Raises RankDivergence where more than VOID_LIMIT rounds in a row, `voids` of them, found ranks in two epochs."""
-    if voids > VOID_LIMIT:
+    if voids > VOID_LIMIT and epochs is not None:
         values = (epochs.lowest, epochs.highest, epochs.own)
         low, high, own = values
         raise RankDivergence(
@@ -197,3 +200,24 @@ def _shown(name: str, value: int) -> str:
     if name == "step" and value == NO_STEP_NUMBER:
         return "no number"
     return str(value)
+
+
+def word_names(lanes: Sequence[str]) -> tuple[str, ...]:
+    """What each guard word is called in an error, in the order of `Offer.words`."""
+    return (*GUARDS, *map(_digest_of, lanes))
+
+
+def found_below(round_number: int, found_in: int, rank: int, name: str, agreed: int, other: int) -> RankDivergence:
+    """What a rank raises in a round because `rank`, of a later stage, found in an earlier one that it differs.
+
+    agreed, other  the value of the word that this rank and the first stage held then, and that of the other
+    """
+    values = (min(agreed, other), max(agreed, other), agreed)
+    low, high, own = (_shown(name, value) for value in values)
+    return RankDivergence(
+        f"round {round_number}: rank {rank}, of a later stage, found in round {found_in} that the ranks differ in "
+        f"{name}: lowest {low}, highest {high}, this rank {own}",
+        round_number,
+        name,
+        *values,
+    )

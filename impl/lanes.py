@@ -41,6 +41,11 @@ class Lanes:
         return iter(self._lanes.values())
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each lane, in order."""
+        return tuple(self._lanes)
+
+    @property
     def kinds(self) -> dict[str, LaneKind]:
         """The kind of each lane, by name and in order."""
         return {lane.name: lane.kind for lane in self}
@@ -48,29 +53,31 @@ class Lanes:
     @property
     def empty(self) -> bool:
         """Whether nothing waits in any lane."""
-        return not any(len(lane) for lane in self)
+        return not any(map(len, self._lanes.values()))
 
     def counts(self) -> tuple[int, ...]:
         """What this rank offers for each lane."""
-        return tuple(lane.ready_count() + (lane.popped_count if self._cumulative else 0) for lane in self)
+        if not self._cumulative:
+            return tuple([lane.ready_count() for lane in self._lanes.values()])
+        return tuple([lane.ready_count() + lane.popped_count for lane in self._lanes.values()])
 
     def digests(self, round_number: int, window: int) -> tuple[int, ...]:
         """What this rank lets the others compare in the round, a word a lane; `window` rounds may be in flight."""
         last = settled(round_number, window)
         self._popped_by.pop(last - 1, None)
         popped = self._popped_by.get(last, {})
-        return tuple(lane.digest(popped.get(lane.name, EMPTY)) for lane in self)
+        return tuple([lane.digest(popped.get(name, EMPTY)) for name, lane in self._lanes.items()])
 
     def to_pop(self, agreed: Sequence[int]) -> dict[str, int]:
         """How many acks an agreement takes from each lane."""
-        return {
-            lane.name: max(0, count - lane.popped_count) if self._cumulative else count
-            for lane, count in zip(self, agreed, strict=True)
-        }
+        counts = dict(zip(self._lanes, agreed, strict=True))
+        if self._cumulative:
+            return {name: max(0, count - self._lanes[name].popped_count) for name, count in counts.items()}
+        return counts
 
     def consumed(self, round_number: int) -> None:
         """Remembers what was popped by the end of the round."""
-        self._popped_by[round_number] = {lane.name: lane.popped_digest for lane in self}
+        self._popped_by[round_number] = {name: lane.popped_digest for name, lane in self._lanes.items()}
 
     def clear(self) -> None:
         """Forgets every ack."""
@@ -83,7 +90,7 @@ class Lanes:
         gone = {name: self._lanes[name] for name in detach}
         stay = {name: lane for name, lane in self._lanes.items() if name not in gone}
         self._lanes = stay | {name: Lane(name, kind) for name, kind in attach.items()}
-        return {name: lane.pop(len(lane)) for name, lane in gone.items()}
+        return {name: lane.shut() for name, lane in gone.items()}
 
     def snapshot(self) -> dict[str, Lane]:
         """The lanes as they are, for `restore`."""

@@ -39,10 +39,9 @@ def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneK
     _compare_layouts(rank, plan, store, lanes, timeout)
     transport = _transport(rank, place, plan, store, timeout)
     board = Board(store, rank, plan.topology.world)
-    if place.pp > 0:
-        return FollowerAckSync(transport, lanes, board=board, plan=str(plan))
-    if plan.path == "chain":
-        return StageAckSync(transport, lanes, board=board, plan=str(plan))
+    if isinstance(transport, ChainTransport):
+        stage = FollowerAckSync if place.pp > 0 else StageAckSync
+        return stage(transport, lanes, board=board, plan=str(plan))
     return AckSync(transport, lanes, plan.lag, cumulative=plan.cumulative, board=board, plan=str(plan))
 
 

@@ -96,7 +96,7 @@ def plan_for(topology: Topology, depth: int = 1, environment: Mapping[str, str] 
     if topology.pp > 1:
         reason = (
             f"blocking: {topology.pp} pipeline stages; the first agrees and sends its counts down the chain, "
-            "and hears of no other, so that lanes and mode stay as they were opened"
+            "and counts in what the others have answered to an earlier round"
         )
         return Plan(topology, "chain", 0, reason)
     if topology.cp > 1 and topology.tp > 1:

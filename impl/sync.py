@@ -103,7 +103,7 @@ class AckSync:
 
         Idle is a rank whose lanes are empty and that asks for no change. Every rank reads the same after the same
         round, so that where nothing more is to come all may stop after the same step, and then `drain`. In a pipeline
-        it speaks of the first stage: a rank that follows may still hold acks that the first stage never had.
+        it speaks of a later stage as it was some rounds before (see `chain`), for each stage on the way.
         """
         return self._idle
 
@@ -139,8 +139,8 @@ class AckSync:
         Raises StepTimeout or PeerLost where the group fails, RankDivergence where ranks do not run the same, StepFailed
         where an event raised, and Misuse for a number that is none.
         """
-        self._frame.admit("step")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 63):
+            self._frame.admit("step")
             raise Misuse(f"a step's number is a whole number of 0 or more that fits in 64 bits, not {number!r}")
         with self._frame.call("step") as result:
             self._consume(max(self._lag, 1) - 1, result)
@@ -187,8 +187,7 @@ class AckSync:
         """Asks for more lanes; they are there when a step says so in `StepResult.changed`, on every rank in the same.
 
         That is before the first round that can be issued after one in which every rank asked for the same, in whatever
-        steps they did. Raises Misuse for a lane that is there, for an unknown kind, while a change is asked for, and in
-        a pipeline.
+        steps they did. Raises Misuse for a lane that is there, for an unknown kind, and while a change is asked for.
         """
         with self._frame.turn("attach"):
             self._ask("attach", attaching(lanes, self.lanes))
@@ -196,7 +195,7 @@ class AckSync:
     def detach(self, *lanes: str) -> None:
         """Asks for lanes to go, as `attach` does for others to come; what still waits in them is handed back then.
 
-        Raises Misuse for an unknown lane, where none would be left, while a change is asked for, and in a pipeline.
+        Raises Misuse for an unknown lane, where none would be left, and while a change is asked for.
         """
         with self._frame.turn("detach"):
             self._ask("detach", detaching(lanes, self.lanes))
@@ -231,21 +230,24 @@ class AckSync:
             self._idle = agreed.idle
             if agreed.request:
                 self._agenda.agreed(offer.round, max(self._lag, 1))
-            if not agreed.void:
+            if agreed.void:
+                self._voids += 1
+                require_epochs_to_meet(offer.round, self._voids, agreed.epochs)
+            else:
+                self._voids = 0
                 self._pop(agreed, result)
             self._lanes.consumed(offer.round)
-            self._voids = self._voids + 1 if agreed.void else 0
-            require_epochs_to_meet(offer.round, self._voids, agreed.epochs)
             result.consumed.append(offer.round)
 
     def _wait(self, offer: Offer) -> Agreement:
         """Waits for the round in which `offer` was made, and reads what was agreed."""
-        return agreement(list(self.lanes), offer, self._transport.agreed(offer.round))
+        return agreement(self._lanes.names, offer, self._transport.agreed(offer.round))
 
     def _pop(self, agreed: Agreement, result: StepResult) -> None:
         """Takes the agreed number of acks from the head of each lane."""
         for lane, count in self._lanes.to_pop(agreed.counts).items():
-            result.popped[lane] += self._lanes[lane].pop(count)
+            if count:
+                result.popped[lane] += self._lanes[lane].pop(count)
             result.agreed[lane] = result.agreed.get(lane, 0) + count
 
     def _count(self) -> tuple[int, ...]:
@@ -255,10 +257,11 @@ class AckSync:
     def _issue(self, counts: tuple[int, ...], step: int, result: StepResult) -> None:
         """Starts the next round with those counts; also when all are zero, since the other ranks' may not be."""
         number = self._issued + 1
+        request = self._agenda.word
         offer = Offer(
             counts=counts,
-            idle=self._lanes.empty and not self._agenda.word,
-            request=self._agenda.word,
+            idle=not request and self._lanes.empty,
+            request=request,
             round=number,
             mode=self._lag,
             layout=self._layout,
@@ -266,7 +269,7 @@ class AckSync:
             epoch=self._epoch,
             digests=self._lanes.digests(number, max(self._lag, 1)),
         )
-        self._transport.offer(number, offer.vector())
+        self._transport.offer(number, offer.vector)
         self._issued = number
         self._in_flight.append(offer)
         result.issued = number

@@ -10,6 +10,7 @@ from rankproof.model.interleaving import successors
 from rankproof.model.memory import Memory
 from rankproof.model.moves import Fell
 from rankproof.model.properties import CHECKED, Property, Transition
+from rankproof.model.reduction import why_not
 from rankproof.model.state import State, canonical
 from rankproof.model.system import Model
 from rankproof.model.verdict import Verdict
@@ -54,17 +55,20 @@ def explore(
     *,
     limit: int = 1_000_000,
     progress: Callable[[int, int], None] | None = None,
+    reduced: bool = False,
 ) -> Exploration:
     """Every state that the scenario can reach, each action from it held against `properties`.
 
     Stops at the first property that falls, which is then at the end of a shortest schedule. `limit` is in states, and
     looked at between two depths. `progress` is told the depth and the states seen so far, at each new depth.
+    With `reduced` it tries only the schedules that stand for all others (`reduction`), and counts only their states.
     A property of your own must look at no more than its `looks_at` says, and fall or not whatever the numbers of ranks
     that are alike (`orbits`): of all states in which these have only traded places, one is looked at.
-    Raises ValueError where no property can fall in the model: a search that cannot fail would say nothing. Raises
-    RuntimeError where one fell in the search and not in the schedule that it found, which is then no counterexample.
+    Raises ValueError where no property can fall in the model, since a search that cannot fail would say nothing, and
+    where those schedules do not stand for all others. Raises RuntimeError where a property fell in the search and not
+    in the schedule that it found, which is then no counterexample.
     """
-    search = _Search(model, properties)
+    search = _Search(model, properties, reduced=reduced)
     for fell, prop in search.run(limit, progress):
         return search.fallen(fell, prop)
     return search.whole()
@@ -87,12 +91,14 @@ def explore_each(model: Model, properties: Sequence[Property], *, limit: int = 1
 class _Search:
     """A search, as far as it has got."""
 
-    def __init__(self, model: Model, properties: Sequence[Property]) -> None:
+    def __init__(self, model: Model, properties: Sequence[Property], *, reduced: bool = False) -> None:
         self.properties = [each for each in properties if each.concerns(model)]
         if not self.properties:
             raise ValueError("none of these properties can fall in this model")
+        if reduced and (reason := why_not(model, [each.name for each in self.properties])):
+            raise ValueError(f"no schedules stand for all others here: {reason}")
         self._model = model
-        self._memory = Memory(model, self.properties)
+        self._memory = Memory(model, self.properties, reduced=reduced)
         self._levels: list[Sequence[int]] = [(self._memory.pack(canonical(model.start)),)]
         self._states = self._memory.size(self._levels[0][0])
         self._transitions = self._depth = 0

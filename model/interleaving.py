@@ -28,6 +28,7 @@ __all__ = [
     "drained_by",
     "error_in",
     "look",
+    "members",
     "next_phase",
     "next_turn",
     "outcome",
@@ -86,12 +87,13 @@ def look(model: Model, state: State, rank: int) -> Sight:
         lead=state.ranks[rank].steps - min(peer.steps for peer in state.ranks),
         outcome=lambda round_number: outcome(model, state, rank, round_number),
         enqueued=lambda: [enqueued(peer) for peer in state.ranks],
+        later=lambda: state.ranks[model.scenario.leaders :],
     )
 
 
 def outcome(model: Model, state: State, rank: int, round_number: int) -> Result | Disabled:
     """What comes out of a round for `rank`, or which ranks it has still to wait for."""
-    protocol, (issuers, voters) = model.protocol, _members(model, rank)
+    protocol, (issuers, voters) = model.protocol, members(model, rank)
     reading, all_of_them = Ints(len(voters)), Ints(len(issuers))
 
     def issued(each: int) -> int:
@@ -121,7 +123,7 @@ def outcome(model: Model, state: State, rank: int, round_number: int) -> Result 
     )
 
 
-def _members(model: Model, rank: int) -> tuple[Sequence[int], Sequence[int]]:
+def members(model: Model, rank: int) -> tuple[Sequence[int], Sequence[int]]:
     """The ranks that must issue a round before it comes out for `rank`, and those of whose offers it is the MIN.
 
     In a grid the second reduce is over what the first gives, and so over all offers; issued together with the first, it

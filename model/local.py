@@ -34,7 +34,7 @@ from rankproof.model.actions import (
     Wait,
     Withdraw,
 )
-from rankproof.model.changing import changed, is_due
+from rankproof.model.changing import asked_in, changed, counts_late, is_due
 from rankproof.model.engine import (
     MISHAPS,
     between_steps,
@@ -45,6 +45,7 @@ from rankproof.model.engine import (
     over_budget,
     through,
 )
+from rankproof.model.protocol import Phase
 from rankproof.model.sight import Moved, Sight
 from rankproof.model.state import Event, RankState
 from rankproof.model.stepping import drain, take
@@ -140,6 +141,8 @@ def _step(model: Model, me: RankState, sight: Sight, action: Quarter | Change) -
     if isinstance(action, Change):
         return _change(model, me, sight, action)
     after = take(model, action.rank, me, sight, phase)
+    if isinstance(after, RankState) and phase is Phase.ISSUE and counts_late(model):
+        after = asked_in(model, action.rank, after, sight.later)
     if isinstance(after, Disabled):
         return after
     return through(replace(after, phase=(me.phase + 1) % len(phases)), sight, event)

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from rankproof.model import reduction
 from rankproof.model.actions import Action
+from rankproof.model.changing import counts_late
 from rankproof.model.interleaving import apply, outcome
 from rankproof.model.local import act, candidates, turn
 from rankproof.model.moves import Fell, Move, Moves, Numbers, Same, World
@@ -35,8 +37,9 @@ class Memory:
     `successors` packs, unpacks and looks up; it is the hot path of the explorer, and the only method that is.
     """
 
-    def __init__(self, model: Model, properties: Sequence[Property]) -> None:
+    def __init__(self, model: Model, properties: Sequence[Property], *, reduced: bool = False) -> None:
         self.model = model
+        self._reduced = reduced
         self._properties = properties
         self._open = {each.name for each in properties}
         self._by_waits = tuple(each.name for each in properties if each.looks_at == "waits")
@@ -48,6 +51,7 @@ class Memory:
         self._in_flight: list[range] = []
         self._given: list[Vector] = []
         self._offers: list[dict[int, int]] = []  # the number of what it put into a round
+        self._goes_on: list[bool] = []  # whether no other rank need move first (`reduction`)
         self._not_issued: list[int] = []  # what stands for a round that it has not issued: whether it ever will
         self._contributions: Numbers[tuple[Vector, Vector, Words]] = Numbers()
         self._results: Numbers[Result | Disabled] = Numbers()
@@ -60,6 +64,8 @@ class Memory:
         self._forgotten: dict[tuple[int, tuple[int, ...]], int] = {}
         self._forgotten_worlds: dict[tuple[int, int], int] = {}
         self._next_worlds: dict[tuple[int, Event | None, tuple[str, ...]], int] = {}
+        self._counts_late = counts_late(model)
+        self._asking: list[tuple[int, ...]] = []  # what a rank asks for, as a rank of the first stage sees it
         self._counts_enqueued = bool(model.scenario.resets or model.scenario.evicts or model.scenario.aligned_enqueue)
 
     def pack(self, state: State) -> int:
@@ -96,7 +102,10 @@ class Memory:
         fell: list[Fell] = []
         enabled = waiting = more = waits = 0
         before = -1
+        one_goes_on = self._reduced and any(map(self._goes_on.__getitem__, ids))
         for rank, me in enumerate(ids):
+            if one_goes_on and not self._goes_on[me]:
+                continue
             first = run_of[rank].start
             if me == before and rank > first:
                 enabled += more
@@ -149,7 +158,10 @@ class Memory:
 
     def _work_out(self, rank: int, me: int, sight: int) -> Moves:
         """What a rank can do as long as it does not look at the others."""
-        moves = self._evaluate(rank, me, sight, candidates(self.model, self._ranks.values[me], rank), None)
+        state = self._ranks.values[me]
+        actions = candidates(self.model, state, rank)
+        chosen = reduction.worth_trying(self.model, state, rank, actions) if self._reduced else actions
+        moves = self._evaluate(rank, me, sight, chosen, None)
         self._moves[rank][sight << BITS | me] = moves
         return moves
 
@@ -161,6 +173,8 @@ class Memory:
         )
         if self._counts_enqueued:
             key += tuple(map(max, zip(self._given[me], *(self._given[other] for other in others), strict=True)))
+        if self._counts_late:
+            key += tuple(number for other in others for number in self._asking[other])
         seen = moves.seeing.get(key)
         if seen is None:
             seen = moves.seeing[key] = self._look(moves, packed, rank, me, sight)
@@ -170,10 +184,12 @@ class Memory:
         """The same by what it sees: offers may differ and come to the same."""
         state = self.unpack(packed)
         results = [self._results.of(outcome(self.model, state, rank, number)) for number in self._in_flight[me]]
-        most = tuple(map(max, zip(*map(enqueued, state.ranks), strict=True)))
-        seen = moves.known.get((*results, *most))
+        key = (*results, *map(max, zip(*map(enqueued, state.ranks), strict=True)))
+        if self._counts_late:
+            key += tuple(number for other in state.ranks for number in _asking(other))
+        seen = moves.known.get(key)
         if seen is None:
-            seen = moves.known[*results, *most] = self._evaluate(rank, me, sight, moves.looking, state)
+            seen = moves.known[key] = self._evaluate(rank, me, sight, moves.looking, state)
         return seen
 
     def _evaluate(self, rank: int, me: int, sight: int, actions: Iterable[Action], state: State | None) -> Moves:
@@ -189,7 +205,12 @@ class Memory:
                 raise _Blind
             return [enqueued(other) for other in state.ranks]
 
-        seen = Sight(world.script, world.mishaps, before.steps, of_round, of_lanes)
+        def of_later() -> Sequence[RankState]:
+            if state is None:
+                raise _Blind
+            return state.ranks[self.model.scenario.leaders :]
+
+        seen = Sight(world.script, world.mishaps, before.steps, of_round, of_lanes, of_later)
         due = turn(self.model, before, world.script, rank)
         moves, looking, waits = [], [], False
         for action in actions:
@@ -255,10 +276,12 @@ class Memory:
             self._past.append((state.consumed > 0) | (state.steps > 0) << 1 | (state.events > 0) << 2)
             self._in_flight.append(range(state.consumed + 1, state.issued + 1))
             self._given.append(enqueued(state))
+            self._asking.append(_asking(state))
             words = state.words or ((),) * len(state.offers)
             put_in = zip(state.offers, state.backing, words, strict=True)
             self._offers.append({first + place: self._contributions.of(each) for place, each in enumerate(put_in)})
             self._not_issued.append(-2 if state.error else -1)
+            self._goes_on.append(self._reduced and reduction.goes_on(self.model.protocol, state))
         return number
 
     def _world(self, world: World) -> int:
@@ -292,3 +315,7 @@ class Memory:
         if left is None:
             left = self._forgotten[me, past] = self._rank(forget(self._ranks.values[me], *past))
         return left
+
+
+def _asking(rank: RankState) -> tuple[int, ...]:
+    return rank.issued, rank.asks, rank.asked, rank.layout

@@ -24,7 +24,8 @@ class Scenario:
                      alone for all ranks of a pipeline, or a grid of two rows, over which a round is two reduces
     leaders          how many ranks, the first ones, are the first stage of a pipeline
     ahead            how many steps a rank may start before the slowest has started them, so that a rank which no
-                     longer waits for its peers does not run for ever
+                     longer waits for its peers does not run for ever; in a pipeline, how far a stage may run ahead of a
+                     later one, and so how late what that asks for is counted in
 
     How many of these each rank goes through, on every rank at the same place between steps:
     resets, evicts, flushes, closes, and attaches, among which detaches count

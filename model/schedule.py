@@ -16,6 +16,7 @@ from rankproof.model.properties import CHECKED, PROPERTIES, Transition
 from rankproof.model.protocol import Protocol
 from rankproof.model.scenario import Scenario
 from rankproof.model.state import State
+from rankproof.model.textfile import read_text
 
 FORMAT = "rankproof schedule"
 VERSION = 1
@@ -99,16 +100,7 @@ def dump(schedule: Schedule) -> str:
 
 def load(path: Path) -> Schedule:
     """The schedule in a file. Raises BadInput, naming the file and the place in it, for one that cannot be used."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)  # a device, or a pipe, has no end
-        text = content.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
-        raise BadInput(f"{path}: cannot read the schedule: {reason}") from error
-    if len(content) > LARGEST:
-        raise BadInput(f"{path}: the file has more than {LARGEST >> 20} MiB; it is no schedule")
-    return parse(text, str(path))
+    return parse(read_text(path, "schedule", LARGEST), str(path))
 
 
 def parse(text: str, name: str) -> Schedule:

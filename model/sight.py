@@ -39,6 +39,7 @@ class Sight:
     lead     how many steps it is ahead of the slowest
     outcome  what a round that it has in flight comes to, by its number, or why that is not there yet
     enqueued how many acks each lane has been given on each rank
+    later    the ranks of the later stages of a pipeline
     """
 
     script: tuple[Event, ...]
@@ -46,6 +47,7 @@ class Sight:
     lead: int
     outcome: Callable[[int], Result | Disabled]
     enqueued: Callable[[], Sequence[Vector]]
+    later: Callable[[], Sequence[RankState]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -11,8 +10,8 @@ T = TypeVar("T")
 Vector: TypeAlias = tuple[int, ...]
 """One count a lane."""
 
-Words: TypeAlias = tuple[Hashable, ...]
-"""The guard words of a round, in the order of the protocol; a digest is the acks themselves, so that none collide."""
+Words: TypeAlias = tuple[int, ...]
+"""The guard words of a round, in the order of the protocol; a digest is a number that no other acks have."""
 
 LOST, THREW, DEAD, CLOSED = "peer lost", "threw", "dead", "closed"
 
@@ -75,6 +74,7 @@ class RankState:
     layout    how often it has attached or detached storage, which is attached where that is odd
     asks      the layout that it asks for, or 0
     due       the round before which it takes that on, as every rank asked for it; or 0
+    asked     in a later stage of a pipeline: in how many rounds it has asked for it, as far as that still matters
     mishaps   what went wrong on it, by the names of the scenario
     error     why it does nothing more: the guard word that differed, LOST, THREW, DEAD or CLOSED; else empty
     events    how many events of the engine's common script it has gone through
@@ -107,6 +107,7 @@ class RankState:
     marks: tuple[Vector, ...] = ()
     asks: int = 0
     due: int = 0
+    asked: int = 0
 
     def offer_of(self, round_number: int) -> Vector:
         """What this rank offered in a round, by its number from 1. Raises IndexError for one that it does not hold."""

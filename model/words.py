@@ -66,6 +66,23 @@ def settled(issue: Number, window: Number) -> Number:
     return issue - window
 
 
+def due(agreed_in: Number, window: Number) -> Number:
+    """The round before which ranks make a change that all of them asked for in round `agreed_in`.
+
+    Each has surely consumed that round when it issues this one, whatever it has drained in between.
+    """
+    return agreed_in + window
+
+
+def heard(asked: Number, changes_then: int, changes_now: int) -> Number:
+    """What counts, in a round of the first stage of a pipeline, of what a later stage asked for some rounds before.
+
+    Nothing, where a change was made in between: what it asked for then is what was made. `changes_then` and
+    `changes_now` are the changes that had been made on the two ranks.
+    """
+    return asked if changes_then == changes_now else NOTHING_ASKED
+
+
 def is_void(differing: Iterable[str]) -> bool:
     """Whether a round in which ranks differ in these words pops nothing."""
     return any(DIFFERENCE[name] == "void" for name in differing)

@@ -1,4 +1,4 @@
-"""The interleaving theorems once more, for watermarks with any number of rounds in flight: the depth is a term."""
+"""What is proved of ranks that move alone or are gone, once more, for watermarks: the depth is a term, any number."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 from rankproof.model.protocol import Protocol
 from rankproof.model.reading import Number
+from rankproof.proofs.epochs_watermarks import EPOCHS_WATERMARKS
 from rankproof.proofs.everyrank import EveryRank
+from rankproof.proofs.failure import FAILURE
 from rankproof.proofs.interleaved import INTERLEAVED
 from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
+from rankproof.proofs.stopping import STOPPING
 
 
 @dataclass(frozen=True)
@@ -39,4 +42,10 @@ def _at_any_depth(obligation: Obligation) -> Obligation:
     )
 
 
-ANY_DEPTH: tuple[Obligation, ...] = tuple(_at_any_depth(each) for each in INTERLEAVED)
+INTERLEAVED_ANY_DEPTH: tuple[Obligation, ...] = tuple(
+    _at_any_depth(each) for each in (*INTERLEAVED, *FAILURE, *STOPPING[:1])
+)
+
+EPOCHS_ANY_DEPTH: tuple[Obligation, ...] = tuple(_at_any_depth(each) for each in EPOCHS_WATERMARKS)
+
+ANY_DEPTH: tuple[Obligation, ...] = (*INTERLEAVED_ANY_DEPTH, *EPOCHS_ANY_DEPTH)

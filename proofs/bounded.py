@@ -5,7 +5,6 @@ What it finds is only a claim until it has been replayed on ints (`refute.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
@@ -13,22 +12,13 @@ from typing import Any
 import z3
 
 from rankproof.model.interleaving import Model
-from rankproof.model.protocol import PIPELINED, Phase
+from rankproof.model.protocol import PIPELINED
 from rankproof.model.scenario import Scenario
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.solvers import checked
-from rankproof.proofs.symbolic import NEVER, Choice, RankTerms, Unrolling
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One action on terms: what may be taken, which of it is (boolean terms), and all ranks before and after."""
-
-    before: tuple[RankTerms, ...]
-    after: tuple[RankTerms, ...]
-    taken: list[Any]
-    choices: list[Choice]
-    acks: int
+from rankproof.proofs.symbolic import Unrolling
+from rankproof.proofs.symbolic_checks import CHECKS, Step
+from rankproof.proofs.symbolic_step import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +28,7 @@ class Found:
     verdict  violated with a schedule; holds where no schedule of at most `length` actions breaks the property;
              undetermined where the solver gave up
     length   actions in the schedule, or the bound that was searched
-    choices  the kind and the rank of each action
+    choices  the kind (as `Choice` has it) and the rank of each action
     """
 
     verdict: Verdict
@@ -47,35 +37,49 @@ class Found:
 
 
 _READ = {
-    "scenario": {"ranks", "lanes", "acks", "losses", "resets", "evicts", "ahead"},
-    "protocol": {"lag", "counts", "reads", "reduces", "pops", "issues", "offers", "resets", "evicts"},
+    "scenario": {
+        *("ranks", "lanes", "acks", "ahead", "topology", "leaders", "resets", "evicts", "attaches", "aligned_attach"),
+        *("losses", "swaps", "withdrawals", "declines", "throws", "crashes"),
+    },
+    "protocol": {
+        *("lag", "counts", "reads", "reduces", "pops", "issues", "offers", "resets", "evicts", "attaches", "vector"),
+        *("buffers", "bounds", "joins", "follows", "throws", "deadline", "guards", "compares"),
+    },
 }
 """What the solver's reading knows of a model; anything else has to be as it is by default."""
 
 
 def supports(model: Model, property_name: str) -> str | None:
     """Why this search cannot take a model and a property, or None where it can."""
-    if property_name not in BROKEN:
-        return f"{property_name} is not written for the solver"
+    if property_name not in CHECKS:
+        return WHY_NOT[property_name]
     for part, default in (("scenario", Scenario()), ("protocol", PIPELINED)):
         given = getattr(model, part)
         for each in fields(default):
             value = getattr(given, each.name)
             if each.name not in _READ[part] and value != getattr(default, each.name):
                 return f"the solver's reading has no {each.name}={value}"
-    scenario = model.scenario
-    if len(scenario.lanes) != 1:
-        return "the solver's reading has one lane"
-    if model.protocol.lag > 1:
-        return "the solver's reading has at most one round in flight"
-    if model.protocol.issues not in ("always", "when-nonempty"):
-        return f"the solver's reading has no issues={model.protocol.issues}"
-    if scenario.resets + scenario.evicts > 1:
-        return "the solver's reading has at most one reset or eviction"
-    return None
+    scenario, protocol = model.scenario, model.protocol
+    drains = {"resets": protocol.resets, "evicts": protocol.evicts, "attaches": protocol.attaches}
+    limits = {
+        "has no grid, of whose four ranks it takes minutes to see that nothing is shorter": scenario.topology != "grid",
+        "has one lane": len(scenario.lanes) == 1,
+        "has at most one reset, eviction or attachment": scenario.resets + scenario.evicts + scenario.attaches <= 1,
+        "drains one round at most": protocol.lag <= 1
+        or not any(getattr(scenario, name) and how == "drained" for name, how in drains.items()),
+        "has no change that is agreed on": protocol.attaches != "agreed",
+        "compares no guard words": not protocol.guards or protocol.compares == "nothing",
+        "has each mishap once": max(scenario.mishaps.values()) <= 1,
+        "has one ack at most that is lost, withdrawn or in the other order": (
+            scenario.losses + scenario.swaps + scenario.withdrawals <= 1
+        ),
+        "has no rank that is broken once it throws": not scenario.throws or protocol.throws == "carries-on",
+        "has no wait that ends in an error": not scenario.crashes or protocol.deadline == "none",
+    }
+    return next((f"the solver's reading {limit}" for limit, is_kept in limits.items() if not is_kept), None)
 
 
-def search(model: Model, property_name: str, bound: int, timeout_s: float = 60.0) -> Found:
+def search(model: Model, property_name: str, bound: int, timeout_s: float = 240.0) -> Found:
     """The shortest schedule of at most `bound` actions that breaks the property, or the answer that there is none.
 
     Asks for a schedule that is shorter than the bound, then for one as long, and while there is one, for one that is
@@ -116,23 +120,27 @@ class _Length:
 
 def _unroll(model: Model, property_name: str, bound: int) -> list[_Length]:
     """Every schedule of at most `bound` actions, in one order for those that commute."""
-    unrolled = Unrolling(model, bound)
+    check = CHECKS[property_name]
+    unrolled = Unrolling(model, bound, check.reads, to_the_end=property_name != "finished-before-pop")
     state = unrolled.start
+    is_alike = model.scenario.topology != "pipeline"
     lengths: list[_Length] = []
     for length in range(1, bound + 1):
         choices = list(unrolled.choices(state))
         taken = [z3.Bool(f"take_{length}_{index}") for index in range(len(choices))]
         facts = [] if lengths else list(unrolled.plan_facts)
-        facts.append(z3.AtMost(*taken, 1))
+        facts += (z3.Or(z3.Not(one), z3.Not(other)) for one, other in combinations(taken, 2))  # at most one, quickly
         facts += (z3.Implies(take, each.guard) for take, each in zip(taken, choices, strict=True))
         if lengths:
             facts.append(z3.Implies(z3.Or(*taken), z3.Or(*lengths[-1].taken)))
             facts += unrolled.in_order(lengths[-1].taken, taken, choices)
         after, renamed = unrolled.after(length, state, choices, taken)
-        # Ranks are alike, so the one that breaks the property may be the last of them, which the order puts last.
-        by_the_last = z3.Or(*(take for take, each in zip(taken, choices, strict=True) if each.rank == len(state) - 1))
-        broken = BROKEN[property_name](Step(state, after, taken, choices, model.scenario.acks))
-        lengths.append(_Length(facts + renamed, taken, choices, z3.And(by_the_last, broken)))
+        broken = check.broken(Step(unrolled.steps, state, after, taken, choices))
+        if is_alike:  # the one that breaks the property may be the last of them, which the order puts last
+            last = len(state) - 1
+            by_the_last = z3.Or(*(take for take, each in zip(taken, choices, strict=True) if each.rank == last))
+            broken = z3.And(by_the_last, broken)
+        lengths.append(_Length(facts + renamed, taken, choices, broken))
         state = after
     return lengths
 
@@ -161,64 +169,9 @@ def _ask(unrolled: list[_Length], lengths: range, timeout_s: float) -> Found:
     return Found(Verdict.VIOLATED, length, tuple((each.kind, each.rank) for each in choices))
 
 
-def _finished_before_pop(step: Step) -> Any:
-    """Some ack that the last action popped by agreement was not in the lane, or not finished on every rank."""
-    cases = []
-    for take, each in zip(step.taken, step.choices, strict=True):
-        if each.kind != Phase.POP:
-            continue
-        me, new = step.before[each.rank], step.after[each.rank]
-        wrong = [me.enqueued < new.popped]
-        for position in range(step.acks):
-            fresh = z3.And(me.popped <= position, position < new.popped)
-            wrong += [z3.And(fresh, z3.Not(_is_finished(step, me, position, peer))) for peer in step.before]
-        cases.append(z3.And(take, z3.Or(*wrong)))
-    return z3.Or(*cases)
-
-
-def _is_finished(step: Step, me: RankTerms, position: int, peer: RankTerms) -> Any:
-    """Whether the ack at a position of one rank's lane is finished on another, or was before that one's reset."""
-    ack = _ack_at(me, position)
-    known = z3.Or(*(z3.And(there < peer.finished, _ack_at(peer, there) == ack) for there in range(step.acks)))
-    return z3.Or(me.epoch < peer.epoch, z3.And(me.epoch == peer.epoch, known))
-
-
-def _ack_at(me: RankTerms, position: int) -> Any:
-    """The number of the ack at a position of a rank's lane, counted in the order of the engine's enqueues."""
-    behind_a_lost_one = z3.And(me.lost != NEVER, me.lost <= position)
-    return z3.If(behind_a_lost_one, z3.BitVecVal(position + 1, me.lost.size()), z3.BitVecVal(position, me.lost.size()))
-
-
-def _same_pops(step: Step) -> Any:
-    """Two ranks in the same epoch have popped different acks at the same place."""
-    return z3.Or(
-        *(
-            z3.And(
-                one.epoch == other.epoch,
-                position < one.popped,
-                position < other.popped,
-                _ack_at(one, position) != _ack_at(other, position),
-            )
-            for one, other in combinations(step.after, 2)
-            for position in range(step.acks)
-        )
-    )
-
-
-def _matched_collectives(step: Step) -> Any:
-    """In a step that two ranks have both gone through, one issued a round and the other did not."""
-    return z3.Or(
-        *(
-            z3.And(number < one.steps, number < other.steps, one.calls[number] != other.calls[number])
-            for one, other in combinations(step.after, 2)
-            for number in range(len(one.calls))
-        )
-    )
-
-
-BROKEN: dict[str, Callable[[Step], Any]] = {
-    "finished-before-pop": _finished_before_pop,
-    "same-pops": _same_pops,
-    "matched-collectives": _matched_collectives,
+WHY_NOT = {
+    "no-deadlock": "no-deadlock is about ranks that never move again, and the solver's search ends with an action",
+    "drains-to-empty": "drains-to-empty plays on to the end from each state; the solver's search ends with an action",
+    "named-divergence": "named-divergence compares guard words, digests of acks among them; the solver has counts",
 }
-"""For each property that the solver can search for: the term that says that the last action broke it."""
+"""For each property that the solver cannot search for: why."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 from rankproof.model import rounds
@@ -53,6 +54,25 @@ def _keeps_up(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
     return hypotheses, close(after, blocking_after)
 
 
+def _falls_behind(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """The first steps of both protocols with less room: after step 2 lag + 1, blocking lag before, one is behind.
+
+    The ranks are alike, as in `_keeps_up`; what blocking has popped after step n is n times the demand.
+    """
+    demand, window = reading.number("demand"), reading.number("window")
+    at, enough, due = rounds.start(protocol), demand, demand
+    for _ in range(protocol.lag):
+        enough, due = enough + demand, due + demand
+    given: Number = 0
+    for _ in range(2 * protocol.lag + 1):
+        popped = at(reading.rank("some")).popped
+        wanted, room = given + demand, popped + window
+        given = reading.choose(wanted <= room, wanted, room)
+        at = rounds.step(reading, protocol, at, cache(lambda rank, given=given: given))
+    hypotheses = {"demand": 1 <= demand, "window": reading.both(1 <= window, window + 1 <= enough)}
+    return hypotheses, {"goal": reading.every_rank(lambda rank: at(rank).popped + 1 <= due)}
+
+
 CLOSED_LOOP: tuple[Obligation, ...] = (
     Obligation(
         "exact-delay/closed-loop",
@@ -60,6 +80,14 @@ CLOSED_LOOP: tuple[Obligation, ...] = (
         "with lag + 1 times the demand of a step outstanding, popping later costs no throughput in a closed loop",
         (),
         _keeps_up,
+        applies=lambda protocol: protocol.lag >= 1,
+    ),
+    Obligation(
+        "exact-delay/closed-loop-needs-room",
+        "exact-delay",
+        "and with less outstanding it does: after 2 lag + 1 steps less is popped than blocking has after lag + 1",
+        (),
+        _falls_behind,
         applies=lambda protocol: protocol.lag >= 1,
     ),
 )

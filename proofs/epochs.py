@@ -20,7 +20,7 @@ from rankproof.proofs.epochs_world import EpochPlace, EpochsWorld
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.obligation import Goals, Hypotheses, Obligation
 
-_Action: TypeAlias = Callable[[EpochsWorld], tuple[Hypotheses, EpochPlace]]
+Action: TypeAlias = Callable[[EpochsWorld], tuple[Hypotheses, EpochPlace]]
 
 
 def _wait(world: EpochsWorld) -> tuple[Hypotheses, EpochPlace]:
@@ -84,7 +84,7 @@ def _drain(world: EpochsWorld) -> tuple[Hypotheses, EpochPlace]:
     return guard, replace(me, consumed=number, popped=me.popped + allowed)
 
 
-def _keeps(reading: EveryRank, protocol: Protocol, *, action: _Action, heeds: bool = True) -> tuple[Hypotheses, Goals]:
+def _keeps(reading: EveryRank, protocol: Protocol, *, action: Action, heeds: bool = True) -> tuple[Hypotheses, Goals]:
     world = EpochsWorld(reading, protocol, heeds)
     guard, after = action(world)
     return world.invariant(world.at) | guard, world.invariant(world.moved(after))
@@ -96,7 +96,7 @@ def _start(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     return counts, world.invariant(lambda rank: EpochPlace(0, finished(rank), *(0,) * 6))
 
 
-def _one_epoch(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+def one_epoch(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     """A rank waits: where the round allows it to pop anything, every rank had counted for it in that rank's epoch."""
     world = EpochsWorld(reading, protocol, heeds=True)
     guard, after = _wait(world)
@@ -104,6 +104,21 @@ def _one_epoch(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goal
     due = {"due": rules.due(protocol, world.me.issued, world.me.consumed)}
     same = reading.every_rank(lambda rank: world.stamp(rank, number) == world.me.epoch)
     return guard | due, {"goal": reading.implies(1 <= after.allowed, same)}
+
+
+def _without_the_word(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """The same where ranks compare no epochs, but reset between the same two steps, with nothing in flight."""
+    world = EpochsWorld(reading, protocol, heeds=False)
+    guard, after = _wait(world)
+    number = world.me.consumed + 1
+    guard |= {
+        "due": rules.due(protocol, world.me.issued, world.me.consumed),
+        "aligned-reset": reading.every_pair(lambda one, other: world.stamp(one, number) == world.stamp(other, number)),
+    }
+    if protocol.resets == "drained":  # so what it has in flight is of its epoch
+        guard["drained"] = world.stamp(world.actor, number) == world.me.epoch
+    same = reading.every_rank(lambda rank: world.stamp(rank, number) == world.me.epoch)
+    return guard, {"goal": reading.implies(1 <= after.allowed, same)}
 
 
 def _finished_before_pop(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -152,7 +167,16 @@ def _pipelined_remainder(protocol: Protocol) -> bool:
     return protocol.lag == 1 and protocol.offers == "remaining"
 
 
-_ACTIONS: dict[str, _Action] = {"wait": _wait, "pop": _pop, "count": _count, "issue": _issue, "reset": _reset}
+ACTIONS: dict[str, Action] = {
+    "wait": _wait,
+    "pop": _pop,
+    "count": _count,
+    "issue": _issue,
+    "reset": _reset,
+    "drain": _drain,
+    "finish": _finish,
+}
+"""What a rank may do, by name: what must be so for it, and where the rank stands after it."""
 
 EPOCHS: tuple[Obligation, ...] = (
     Obligation(
@@ -172,7 +196,8 @@ EPOCHS: tuple[Obligation, ...] = (
             partial(_keeps, action=action),
             applies=_one_remainder,
         )
-        for name, action in _ACTIONS.items()
+        for name, action in ACTIONS.items()
+        if name not in ("drain", "finish")
     ),
     Obligation(
         "epochs-invariant/drain",
@@ -195,7 +220,15 @@ EPOCHS: tuple[Obligation, ...] = (
         "clean-lifecycle",
         "with an epoch word, what a round allows a rank to pop was counted by every rank in that rank's epoch",
         (),
-        _one_epoch,
+        one_epoch,
+        applies=_one_remainder,
+    ),
+    Obligation(
+        "clean-lifecycle/no-epoch-word",
+        "clean-lifecycle",
+        "and so it was without the word, where all ranks reset between the same two steps and drain first",
+        ("aligned-reset",),
+        _without_the_word,
         applies=_one_remainder,
     ),
     Obligation(

@@ -89,14 +89,9 @@ class EpochsWorld:
         fresh     a rank has popped nothing in its epoch as long as another has not come to it
         """
         reading = self.reading
-        most = most_in_flight(self.protocol)
 
         def pending(rank: Rank) -> Number:
             return rules.in_flight(at(rank).issued, at(rank).consumed)
-
-        def window(rank: Rank) -> Truth:
-            places = (reading.both(at(rank).phase == index, pending(rank) <= limit) for index, limit in enumerate(most))
-            return reading.both(0 <= pending(rank), 0 <= at(rank).consumed, reading.either(*places))
 
         def stamped(rank: Rank) -> Truth:
             return reading.both(
@@ -108,10 +103,6 @@ class EpochsWorld:
                     for number in self.numbers
                 )
             )
-
-        def held(rank: Rank) -> Truth:
-            places = (at(rank).phase == index for index in waited(self.protocol))
-            return reading.both(0 <= at(rank).allowed, reading.either(at(rank).allowed == 0, *places))
 
         def backs(rank: Rank, offer: Number) -> Truth:
             return at(rank).popped + at(rank).allowed + offer <= at(rank).finished
@@ -145,14 +136,31 @@ class EpochsWorld:
             return reading.implies(at(one).epoch + 1 <= at(other).epoch, nothing)
 
         return {
-            "window": reading.every_rank(window),
-            "ahead": reading.every_pair(lambda one, other: at(one).consumed <= at(other).issued),
+            **self.paced(at),
             "stamped": reading.every_rank(stamped),
-            "held": reading.every_rank(held),
             "backed": reading.every_rank(backed),
             "counted": reading.every_rank(counted_is_backed),
             "agree": reading.every_pair(agree),
             "fresh": reading.every_pair(fresh),
+        }
+
+    def paced(self, at: EpochPlaces) -> Hypotheses:
+        """The conjuncts `window`, `ahead` and `held`, which say nothing of what is offered."""
+        reading, most = self.reading, most_in_flight(self.protocol)
+
+        def window(rank: Rank) -> Truth:
+            pending = rules.in_flight(at(rank).issued, at(rank).consumed)
+            places = (reading.both(at(rank).phase == index, pending <= limit) for index, limit in enumerate(most))
+            return reading.both(0 <= pending, 0 <= at(rank).consumed, reading.either(*places))
+
+        def held(rank: Rank) -> Truth:
+            places = (at(rank).phase == index for index in waited(self.protocol))
+            return reading.both(0 <= at(rank).allowed, reading.either(at(rank).allowed == 0, *places))
+
+        return {
+            "window": reading.every_rank(window),
+            "ahead": reading.every_pair(lambda one, other: at(one).consumed <= at(other).issued),
+            "held": reading.every_rank(held),
         }
 
     def moved(self, after: EpochPlace) -> EpochPlaces:

@@ -82,6 +82,10 @@ class EveryRank:
         """A number for each index, the same for every rank."""
         return cache(self._declare(name, INT, INT))
 
+    def grid(self, name: str) -> Callable[[Number, Number], Number]:
+        """A number for each two indices, the same for every rank."""
+        return cache(self._declare(name, INT, INT, INT))
+
     def words(self, name: str, bits: int) -> Family:
         """A machine word a rank; `<=` compares words as signed numbers."""
         return cache(self._declare(name, RANK, bitvector(bits)))

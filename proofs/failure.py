@@ -30,8 +30,9 @@ def _crash(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
 def _told(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     """A rank in its wait while another is gone: where the round due is one that it did not issue, it has an error.
 
-    And with a window of rounds issued beyond the one that is gone, the round due is such a one. That a rank ever is
-    that far, and in its wait, is not said here: it is as long as it keeps stepping (`everyone-steps`).
+    And with a window of rounds issued beyond the one that is gone, the round due is such a one, and always the same:
+    the first that is missing. That a rank ever is that far, and in its wait, is not said here: it is as long as it
+    keeps stepping (`everyone-steps`).
     """
     _, at, crashed, _, known = world(reading, protocol, ("window", "ahead"))
     me, alive = at(reading.rank("waits")), reading.family("alive")
@@ -46,6 +47,7 @@ def _told(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     return known, {
         "told": reading.implies(never_comes, lost),
         "at-last": reading.implies(at_the_end, reading.both(is_due, never_comes)),
+        "same-round": reading.implies(never_comes, me.consumed == at(crashed).issued),
     }
 
 
@@ -96,17 +98,25 @@ def _nobody_waits_for_ever(reading: EveryRank, protocol: Protocol) -> tuple[Hypo
 def _throw(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     """Something throws on a rank between its wait and its issue, and the rest of its step is not taken.
 
-    On the right protocol that is no more than it says: no state changes, so the goal is the hypothesis. What it is for
-    is the other choice, to carry on, with which the invariant falls.
+    What it leaves is whole: either all that the round allowed is popped or nothing of it, in no round does a rank rest
+    on what this one had not finished, and the others get no further than the round that it does not issue. On the right
+    protocol it takes nothing more; where it carries on (`carry-on-after-throw`) the invariant is gone.
     """
     history, before, actor, numbers, known = world(reading, protocol)
     me = before(actor)
     wait, issue = (protocol.phases.index(phase) for phase in (Phase.WAIT, Phase.ISSUE))
     known["thrown"] = reading.either(*(me.phase == index for index in range(wait + 1, issue + 1)))
+    known["history-then"] = history.at(me.consumed)
     after = me  # it takes nothing more, and what it was allowed to pop it never pops
     if protocol.throws == "carries-on":
         after = replace(me, phase=0, allowed=0, steps=me.steps + 1)
-    return known, invariant(history, moved(reading, before, actor, after), numbers)
+    total, gone = history.total(me.consumed), after.popped
+    nothing_of_it = reading.both(gone == total - me.allowed, gone <= me.finished)
+    kept = invariant(history, moved(reading, before, actor, after), numbers)
+    return known, kept | {
+        "all-or-nothing": reading.either(me.allowed == 0, reading.both(nothing_of_it, total <= me.finished)),
+        "others-stop": reading.every_rank(lambda rank: before(rank).consumed <= me.issued),
+    }
 
 
 def _raised_between(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -128,7 +138,7 @@ FAILURE: tuple[Obligation, ...] = (
     Obligation(
         "contained-failure/told",
         "contained-failure",
-        "in its wait a window of rounds beyond a rank that is gone, a rank has an error",
+        "in its wait a window of rounds beyond a rank that is gone, a rank has an error, all in the same round",
         (),
         _told,
         applies=one_in_flight_or_watermarks,
@@ -143,7 +153,7 @@ FAILURE: tuple[Obligation, ...] = (
     Obligation(
         "contained-failure/throw",
         "contained-failure",
-        "an exception between wait and issue leaves the invariant, as the rank then takes nothing more",
+        "an exception between wait and issue leaves all of a round popped or nothing, and stops the others at the next",
         (),
         _throw,
         applies=lambda protocol: protocol.lag >= 1 and one_in_flight_or_watermarks(protocol),

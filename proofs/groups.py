@@ -70,6 +70,25 @@ def _columns_alone(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, 
     return hypotheses, {"goal": grid.second(me) <= grid.offer(peer)}
 
 
+def _one_group(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """Ranks that share a lane, each in a group of its own choice; a rank gets the MIN over its group.
+
+    What it may pop, all that share the lane had finished when they counted.
+    """
+    group, offer, given = reading.family("group"), reading.family("offer"), reading.family("given")
+    popped, finished = reading.family("popped"), reading.family("finished")
+    me = reading.rank("me")
+    of_the_group = reading.every_rank(lambda rank: reading.implies(group(rank) == group(me), given(me) <= offer(rank)))
+    hypotheses = {
+        "one-reduce": reading.both(of_the_group, 0 <= given(me)),
+        "backed": reading.every_rank(lambda rank: popped(rank) + offer(rank) <= finished(rank)),
+        "agree": reading.every_pair(lambda one, other: popped(one) == popped(other)),
+        "one-group": reading.every_pair(lambda one, other: group(one) == group(other)),
+    }
+    may_pop = rules.allowed(protocol, offer(me), given(me), popped(me))
+    return hypotheses, {"goal": reading.every_rank(lambda rank: popped(me) + may_pop <= finished(rank))}
+
+
 def _follower(reading: EveryRank, waits: bool) -> tuple[Hypotheses, Goals]:
     """The stages of a pipeline: the first decides what to pop, and a follower gets the number later."""
     leader, follower = reading.rank("leader"), reading.rank("follower")
@@ -96,8 +115,7 @@ def _follower(reading: EveryRank, waits: bool) -> tuple[Hypotheses, Goals]:
 
 
 def _follower_waits(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    del protocol
-    return _follower(reading, waits=True)
+    return _follower(reading, waits=protocol.follows == "waits")
 
 
 def _follower_does_not_wait(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -112,6 +130,14 @@ GROUPS: tuple[Obligation, ...] = (
         "the MIN over rows and then over columns is the MIN over the grid, so every rank pops as many",
         (),
         _grid,
+    ),
+    Obligation(
+        "finished-before-pop/one-group",
+        "finished-before-pop",
+        "what a rank may pop by the MIN over its group is finished on every rank that shares the lane",
+        ("one-group",),
+        _one_group,
+        applies=lambda protocol: protocol.offers == "remaining",
     ),
     Obligation(
         "finished-before-pop/pipeline-stage",

@@ -132,20 +132,20 @@ def _enqueued_digest_proves(reading: EveryRank, protocol: Protocol) -> tuple[Hyp
     return hypotheses, {"goal": lanes.same_acks("popped_next")}
 
 
-def _enqueued_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    del protocol
+def _is_quiet(reading: EveryRank, prefix: str) -> tuple[Hypotheses, Goals]:
     lanes = _Lanes(reading)
     aligned = reading.every_pair(lambda one, other: lanes.enqueued(one) == lanes.enqueued(other))
-    hypotheses = lanes.prefixes | {"aligned-enqueue": aligned, "digest-by-length": lanes.by_length("enqueued")}
-    return hypotheses, {"goal": lanes.equal("enqueued")}
+    hypotheses = lanes.prefixes | {"aligned-enqueue": aligned, "digest-by-length": lanes.by_length(prefix)}
+    return hypotheses, {"goal": lanes.equal(prefix)}
+
+
+def _enqueued_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    return _is_quiet(reading, "finished" if "ready" in protocol.guards else "enqueued")
 
 
 def _ready_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     del protocol
-    lanes = _Lanes(reading)
-    aligned = reading.every_pair(lambda one, other: lanes.enqueued(one) == lanes.enqueued(other))
-    hypotheses = lanes.prefixes | {"aligned-enqueue": aligned, "digest-by-length": lanes.by_length("finished")}
-    return hypotheses, {"goal": lanes.equal("finished")}
+    return _is_quiet(reading, "finished")
 
 
 def _popped_digest_is_quiet(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:

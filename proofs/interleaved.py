@@ -83,7 +83,7 @@ INTERLEAVED: tuple[Obligation, ...] = (
         ("same-order",),
     ),
     _obligation(
-        "bounded-skew/interleaved", "no rank has issued a window more rounds than another", claims.bounded_skew
+        "bounded-skew/interleaved", "no rank is more than a window of rounds ahead of another", claims.bounded_skew
     ),
     _obligation(
         "one-owner/interleaved",

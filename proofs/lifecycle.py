@@ -46,7 +46,7 @@ def _drains(reading: EveryRank, protocol: Protocol, steps: int) -> tuple[Hypothe
 
 
 def _drains_in_time(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    return _drains(reading, protocol, protocol.lag + 1)
+    return _drains(reading, protocol, protocol.lag + 1 if protocol.idles == "stepping" else 0)
 
 
 def _drains_sooner(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
@@ -87,7 +87,7 @@ LIFECYCLE: tuple[Obligation, ...] = (
     Obligation(
         "drains-to-empty/steps",
         "drains-to-empty",
-        "when all is finished, every lane is empty after lag + 1 steps",
+        "when all is finished and ranks keep stepping, every lane is empty after lag + 1 steps",
         ("aligned-enqueue",),
         _drains_in_time,
     ),

@@ -24,11 +24,15 @@ BUILT_IN: dict[str, str] = {
     "same-mode": "one protocol is what every rank runs",
     "one-group": "the MIN is over all ranks that there are",
 }
-"""The assumptions that are in the form of the terms, so that no obligation can be stated without them, and how."""
+"""The assumptions that are in the form of most terms, so that no obligation made of these can go without them; how."""
 
 
 Goals: TypeAlias = dict[str, Truth]
 """What is to be proved, all of it; a conjunct of an invariant has the same name here and among the hypotheses."""
+
+
+LOGIC = "QF_UFLIA"
+"""The SMT-LIB logic of all that is not about words of bits: integers, functions of them and of ranks, no quantifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +53,5 @@ class Obligation:
     says: str
     needs: tuple[str, ...]
     state: Callable[[EveryRank, Protocol], tuple[Hypotheses, Goals]]
-    logic: str = "QF_UFLIA"
+    logic: str = LOGIC
     applies: Callable[[Protocol], bool] = lambda protocol: True

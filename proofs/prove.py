@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.obligation import Obligation
-from rankproof.proofs.question import questions
-from rankproof.proofs.solvers import Answer, cvc5_answers, z3_answers_both
+from rankproof.proofs.question import denial
+from rankproof.proofs.solvers import Answer, cvc5_answers_both, z3_answers_both
 from rankproof.proofs.theorems import OBLIGATIONS
-
-_MOST_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +44,27 @@ def prove(
 ) -> Iterator[Proof]:
     """Each obligation that applies to `protocol`, in order.
 
-    `without` names assumptions that may not be used. With `cross_check`, cvc5 is asked the same text as z3. z3 alone is
-    asked about several of them at once, as it leaves the interpreter free while it works.
+    `without` names assumptions that may not be used. With `cross_check`, cvc5 is asked the same text as z3.
     """
+    for each in obligations:
+        if each.applies(protocol):
+            yield proof_of(each, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
 
-    def proof(obligation: Obligation) -> Proof:
-        began = time.monotonic()
-        verdict, note = judge(obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
-        needs = tuple(name for name in obligation.needs if name not in without)
-        seconds = time.monotonic() - began
-        return Proof(obligation.name, obligation.property, obligation.says, needs, verdict, seconds, note)
 
-    asked = [each for each in obligations if each.applies(protocol)]
-    if cross_check:
-        yield from map(proof, asked)
-        return
-    threads = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, _MOST_AT_ONCE))
-    try:
-        yield from threads.map(proof, asked)
-    finally:
-        threads.shutdown(cancel_futures=True)
+def proof_of(
+    obligation: Obligation,
+    protocol: Protocol = PIPELINED,
+    *,
+    without: Collection[str] = (),
+    timeout_s: float = 30.0,
+    cross_check: bool = False,
+) -> Proof:
+    """The answer to one obligation, with how long it took."""
+    began = time.monotonic()
+    verdict, note = judge(obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
+    needs = tuple(name for name in obligation.needs if name not in without)
+    seconds = time.monotonic() - began
+    return Proof(obligation.name, obligation.property, obligation.says, needs, verdict, seconds, note)
 
 
 def decide(
@@ -87,32 +84,26 @@ def judge(
 ) -> tuple[Verdict, str]:
     """The verdict on one obligation, and why where it is undetermined.
 
-    One whose hypotheses contradict each other is undetermined, never proved. Where the negation has a model, that is
-    also one of the hypotheses, so only a proof needs to ask about them.
+    One whose hypotheses contradict each other is undetermined, never proved. Both solvers are asked the same text.
     """
-    denied, assumed = questions(obligation, protocol, without=without)
-    text = denied.text()
-    z3_denied, z3_assumed = z3_answers_both(text, timeout_s)
-    answer, doubt = _agreed(z3_denied, cross_check, lambda: cvc5_answers(text, timeout_s))
-    if answer is Answer.SAT:
-        return Verdict.VIOLATED, ""
-    if answer is Answer.UNKNOWN:
+    text = denial(obligation, protocol, without=without).both_text()
+    by_z3 = z3_answers_both(text, timeout_s)
+    by_cvc5 = cvc5_answers_both(text, timeout_s) if cross_check else by_z3
+    denied, doubt = _agreed(by_z3[0], by_cvc5[0])
+    if denied is Answer.UNKNOWN:
         return Verdict.UNDETERMINED, doubt
-    witnessed, doubt = _agreed(z3_assumed, cross_check, lambda: cvc5_answers(assumed.text(), timeout_s))
-    if witnessed is Answer.UNSAT:
+    if denied is Answer.SAT and Answer.UNSAT not in (by_z3[1], by_cvc5[1]):
+        return Verdict.VIOLATED, ""  # what has a model of all of it has one of the hypotheses, whether found or not
+    assumed, doubt = _agreed(by_z3[1], by_cvc5[1])
+    if assumed is Answer.UNSAT:
         return Verdict.UNDETERMINED, "the hypotheses contradict each other, so that anything would follow"
-    return (Verdict.HOLDS, "") if witnessed is Answer.SAT else (Verdict.UNDETERMINED, doubt)
+    return (Verdict.HOLDS, "") if assumed is Answer.SAT else (Verdict.UNDETERMINED, doubt)
 
 
-def _agreed(first: Answer, cross_check: bool, ask_cvc5: Callable[[], Answer]) -> tuple[Answer, str]:
-    """What z3 says, or both solvers where they agree; else unknown, and why."""
-    if first is Answer.UNKNOWN:
-        return first, "z3 gave up"
-    if not cross_check:
-        return first, ""
-    second = ask_cvc5()
-    if second is first:
-        return first, ""
-    if second is Answer.UNKNOWN:
-        return second, "cvc5 gave up"
-    return Answer.UNKNOWN, f"THE SOLVERS DISAGREE: z3 says {first}, cvc5 says {second}"
+def _agreed(of_z3: Answer, of_cvc5: Answer) -> tuple[Answer, str]:
+    """What both solvers say where they agree; else unknown, and why."""
+    if Answer.UNKNOWN in (of_z3, of_cvc5):
+        return Answer.UNKNOWN, "z3 gave up" if of_z3 is Answer.UNKNOWN else "cvc5 gave up"
+    if of_z3 is of_cvc5:
+        return of_z3, ""
+    return Answer.UNKNOWN, f"THE SOLVERS DISAGREE: z3 says {of_z3}, cvc5 says {of_cvc5}"

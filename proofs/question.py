@@ -41,10 +41,26 @@ class Question:
         assertions = self.assertions
         if order is not None:
             order.shuffle(assertions)
+        return self._written(assertions, 1)
+
+    def both_text(self) -> str:
+        """Both questions about the obligation in one text: `(check-sat)` stands before the denial, and behind it.
+
+        So a solver reads the hypotheses once, and knows what it has found out of them when it comes to the goal.
+        Raises ValueError where nothing is denied, so that there is one question only.
+        """
+        if self.denied is None:
+            raise ValueError(f"{self.obligation.name}: there is no goal to ask about")
+        return self._written(self.assertions, 2)
+
+    def _written(self, assertions: list[tuple[str, Truth]], checks: int) -> str:
+        """The assertions in SMT-LIB; with two checks, the first one is before the last of them."""
         definitions, text_of = written([term for _, term in assertions])
         lines = [f"(set-logic {self.obligation.logic})", *self.declarations, *definitions]
         last = ""
-        for comment, term in assertions:
+        for place, (comment, term) in enumerate(assertions, 1):
+            if checks == 2 and place == len(assertions):
+                lines.append("(check-sat)")
             if comment != last:
                 lines.append(f"; {comment}")
                 last = comment

@@ -136,6 +136,10 @@ def take(history: History, phase: Phase, before: Places, actor: Rank) -> tuple[H
         case Phase.WAIT:
             number = me.consumed + 1
             complete = rules.complete(reading, me.consumed, lambda rank: before(rank).issued)
+            if protocol.bounds == "none":  # where it would have to wait, it passes
+                passes = reading.both(is_due, reading.truth("passes"))
+                guard["passes"] = reading.implies(passes, reading.negate(complete))
+                is_due = reading.both(is_due, reading.negate(passes))
             guard |= {"complete": reading.implies(is_due, complete), "history": history.at(number)}
             allowed = history.allowed(history.agreed(number), me.popped, number, history.offer(actor, number))
             after = replace(
@@ -156,7 +160,10 @@ def take(history: History, phase: Phase, before: Places, actor: Rank) -> tuple[H
             issues = rules.issues(reading, protocol, (me.counted,))
             number = me.issued + 1
             guard["offered-history"] = reading.implies(issues, history.offer(actor, number) == me.counted)
-            after = replace(me, issued=reading.choose(issues, number, me.issued), steps=me.steps + 1, passed=0)
+            then = number
+            if protocol.issues == "twice-when-nonempty":
+                then = reading.choose(rules.issues_again(reading, protocol, (me.counted,)), number + 1, number)
+            after = replace(me, issued=reading.choose(issues, then, me.issued), steps=me.steps + 1, passed=0)
     return guard, replace(after, phase=(index + 1) % len(protocol.phases))
 
 

@@ -8,7 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankproof.model.actions import Action, Enqueue, Evict, Finish, Lose, Reset
+from rankproof.model.actions import (
+    Action,
+    Attach,
+    Crash,
+    Decline,
+    Enqueue,
+    Evict,
+    Finish,
+    Lose,
+    Notice,
+    Reset,
+    Swap,
+    Throw,
+    Withdraw,
+)
 from rankproof.model.explorer import Exploration, explore
 from rankproof.model.faults import Fault
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase
@@ -44,20 +58,42 @@ class Refutation:
     obligations: tuple[str, ...]
 
 
+NOT_ASKED = "the matrix asks the solver only for short schedules; rankproof refute asks it for any"
+"""Why there is one finder where the solver could read the property."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What both finders make of one property in one model: the fields are as those of a `Refutation`."""
+
+    verdict: Verdict
+    schedule: Schedule | None
+    solved: Found | None
+    note: str
+
+
 def refute(fault: Fault, *, progress: Callable[[int, int], None] | None = None) -> Refutation:
     """The fault held against the first property that it is to break; `progress` as in `explore`."""
     property_name = fault.breaks[0]
     explored = explore(fault.model, [property_named(property_name)], progress=progress)
-    note = supports(fault.model, property_name) or ""
-    solved = None if note else search(fault.model, property_name, explored.depth)
+    found = judge(fault.model, property_name, explored)
+    return Refutation(
+        fault, property_name, found.verdict, found.schedule, explored, found.solved, found.note, broken_by(fault)
+    )
+
+
+def judge(model: Model, property_name: str, explored: Exploration, *, asks_solver: bool = True) -> Judgement:
+    """What the explorer has found, held against the solver's search up to the same length, and replayed on ints."""
+    unread = supports(model, property_name) or ("" if asks_solver else NOT_ASKED)
+    solved = None if unread else search(model, property_name, explored.depth)
     schedule = None
     if explored.broken is not None:
-        schedule = Schedule(fault.model, explored.broken.actions, "explorer", property_name)
-    verdict, doubt = _judge(fault.model, property_name, explored, solved, schedule)
-    return Refutation(fault, property_name, verdict, schedule, explored, solved, doubt or note, broken_by(fault))
+        schedule = Schedule(model, explored.broken.actions, "explorer", property_name)
+    verdict, doubt = _agreed(model, property_name, explored, solved, schedule)
+    return Judgement(verdict, schedule, solved, doubt or unread)
 
 
-def _judge(
+def _agreed(
     model: Model, property_name: str, explored: Exploration, solved: Found | None, schedule: Schedule | None
 ) -> tuple[Verdict, str]:
     if solved is not None and solved.verdict is not explored.verdict:
@@ -103,19 +139,35 @@ def concrete(model: Model, found: Found) -> tuple[Action, ...] | Disabled:
 
 def _action(model: Model, state: State, kind: str, rank: int) -> Action:
     lane = state.ranks[rank].lanes[0]
-    match kind:
+    name, _, place = kind.partition(" ")
+    match name:
         case "enqueue":
             return Enqueue(rank, 0, lane.next)
         case "lose":
             return Lose(rank, 0, lane.next)
+        case "swap":
+            return Swap(rank, 0, lane.next)
+        case "withdraw":
+            return Withdraw(rank, 0, lane.waiting[int(place) - len(lane.popped)])
         case "finish":
             return Finish(rank, 0, next(ack for ack in lane.waiting if ack not in lane.finished))
-        case "reset":
-            return Reset(rank)
         case "evict":
             return Evict(rank, 0)
+        case "reset" | "attach" | "decline" | "throw" | "crash" | "notice":
+            return _OF_RANK[name](rank)
         case _:
             return next_phase(model, state, rank)
+
+
+_OF_RANK: dict[str, Callable[[int], Action]] = {
+    "reset": Reset,
+    "attach": Attach,
+    "decline": Decline,
+    "throw": Throw,
+    "crash": Crash,
+    "notice": Notice,
+}
+"""What the engine does to a whole rank, by the name that the solver has for it."""
 
 
 def _breaks(schedule: Schedule, property_name: str) -> bool:

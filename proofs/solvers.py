@@ -38,37 +38,57 @@ def z3_answers(text: str, timeout_s: float = 30.0, seed: int = 0) -> Answer:
 
 
 def z3_answers_both(text: str, timeout_s: float = 30.0) -> tuple[Answer, Answer]:
-    """What z3 says of a text, and of the same without its last assertion; the latter only where the former is unsat.
+    """What z3 says of a text, and of the same without its last assertion, in a context that holds nothing but this.
 
-    Each is a question to a solver of its own, in a context that holds nothing but this text, which is read once.
+    The text is read once, and asked as `Question.both_text` has it: without the last assertion first. A solver of words
+    is another one each time, for it prepares what it is given, and then takes no more.
     """
     context = z3.Context()
-    assertions = list(z3.parse_smt2_string(text, ctx=context))
+    *assertions, last = z3.parse_smt2_string(text, ctx=context)
 
-    def of(asserted: list[z3.BoolRef]) -> Answer:
+    def solver_of(asserted: list[z3.BoolRef]) -> z3.Solver:
         solver = z3_solver(text, context)
         solver.set("timeout", int(timeout_s * 1000))
-        solver.set("ctrl_c", False)  # it may not be the main thread, to which Ctrl-C belongs
         solver.add(*asserted)
-        return Answer(str(checked(solver)))
+        return solver
 
-    whole = of(assertions)
-    return whole, of(assertions[:-1]) if whole is Answer.UNSAT else Answer.UNKNOWN
+    solver = solver_of(assertions)
+    without = Answer(str(checked(solver)))
+    if "BitVec" in text:
+        return Answer(str(checked(solver_of([*assertions, last])))), without
+    solver.add(last)
+    return Answer(str(checked(solver))), without
 
 
 def cvc5_answers(text: str, timeout_s: float = 30.0) -> Answer:
     """What cvc5 says of the same text; unknown where it says that it could not read some part of it."""
+    said = _cvc5_says(text, timeout_s, is_incremental=False)
+    # Nothing but the one answer: an error in a command before it would make it the answer to another text.
+    return said[0] if len(said) == 1 else Answer.UNKNOWN
+
+
+def cvc5_answers_both(text: str, timeout_s: float = 30.0) -> tuple[Answer, Answer]:
+    """What cvc5 says of a text with two checks, as `Question.both_text` writes it: of the whole, and of its first part.
+
+    Both are unknown where it could not read some part of it.
+    """
+    said = _cvc5_says(text, timeout_s, is_incremental=True)
+    return (said[1], said[0]) if len(said) == 2 else (Answer.UNKNOWN, Answer.UNKNOWN)
+
+
+def _cvc5_says(text: str, timeout_s: float, *, is_incremental: bool) -> list[Answer]:
+    """Every answer in turn; none where something else was said as well, such as an error."""
     import cvc5  # 40 ms that only a cross-check pays
 
     terms = cvc5.TermManager()
     solver = cvc5.Solver(terms)
     solver.setOption("tlimit-per", str(int(timeout_s * 1000)))
     solver.setOption("decision", "justification")  # only in what order it tries things; half the time on these texts
+    solver.setOption("incremental", str(is_incremental).lower())
     symbols = cvc5.SymbolManager(terms)
     parser = cvc5.InputParser(solver, symbols)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
     said: list[str] = []
     while not (command := parser.nextCommand()).isNull():
         said += command.invoke(solver, symbols).split()
-    # Nothing but the one answer: an error in a command before it would make it the answer to another text.
-    return Answer(said[0]) if len(said) == 1 and said[0] in set(Answer) else Answer.UNKNOWN
+    return [Answer(each) for each in said] if set(said) <= set(Answer) else []

@@ -2,7 +2,7 @@
 
 import sys
 
-from rankproof.cli import main
+from rankproof.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

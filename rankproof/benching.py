@@ -44,10 +44,11 @@ def report(
     with `file`, `page`, `failures` and `tables`. Raises BadInput for what cannot be measured or written.
     """
     check_extra()
+    machine.check_ranks(ranks)
+    progress("bench", "loading what is to be measured")  # which takes a minute where the machine is busy
     from rankproof.benchmarks.items import items_named  # it needs the extra
 
     chosen = items_named(items, quick)
-    machine.check_ranks(ranks)
     path = files.folder_for_writing(folder / BESIDE) / RESULTS
     begun = Results(
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,8 +72,18 @@ def render(output: Output, file: Path, folder: Path) -> Verdict:
     """The page and the plots of a results file, written into the folder; the report is that of `report`."""
     check_extra()
     results = load(file)
+    from rankproof.benchmarks.sections import sections  # it needs the extra
+
+    try:
+        sections(results)
+        where = _where(results)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        says = f"{type(error).__name__}: {error}"
+        raise BadInput(
+            f"{file}: samples that bench does not write, so that no table can be made of them ({says})"
+        ) from error
     files.folder_for_writing(folder / BESIDE)
-    output.say((_where(results), "title"))
+    output.say((where, "title"))
     return _show(output, results, folder)
 
 

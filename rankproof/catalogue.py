@@ -37,12 +37,24 @@ def kind_of(name: str) -> str | None:
     return next((kind for kind, names in KINDS.items() if name in names), None)
 
 
+SAYS: dict[str, str] = {
+    **{name: each.says for name, each in PROPERTIES.items()},
+    **{name: each.says for name, each in FAULTS.items()},
+    **{name: each.says for name, each in ASSUMPTIONS.items()},
+}
+"""A sentence for each name of the first three kinds; an obligation's is too long for a list."""
+
+
 def report(output: Output) -> Verdict:
     """Lists every name by its kind. The JSON document has `names`, by kind."""
     for kind, names in KINDS.items():
         plural = "properties" if kind == "property" else f"{kind}s"
         output.say((f"{len(names)} {plural}", "title"))
-        output.paragraph(", ".join(names), indent=2)
+        if names[0] in SAYS:
+            for name in names:
+                output.paragraph(f"{name}: {SAYS[name]}", indent=2, hang=2)
+        else:
+            output.paragraph(", ".join(names), indent=2)
     output.say()
     output.say("rankproof explain NAME says more of each")
     output.document("explain", Verdict.HOLDS, {"names": KINDS})

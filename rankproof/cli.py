@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 DEBUG = "RANKPROOF_DEBUG"
@@ -27,3 +29,19 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, OSError):  # there is no standard error, or nobody reads it
             sys.stderr.write("rankproof: interrupted\n")
         return INTERRUPTED
+
+
+def command() -> int:
+    """The whole life of the process: as `main`, and then an end that is not felt.
+
+    An interpreter that ends looks for garbage once more. With torch loaded that took seconds on a busy machine, after
+    "interrupted" had been said; what is frozen is not looked at.
+    """
+    code = main()
+    gc.freeze()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # or the interpreter would try again, and end with a code of its own
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code

@@ -30,13 +30,15 @@ from rankproof.options import (
     RepeatOption,
     ReplayForm,
     SearchesOption,
+    ShrinkOption,
     SourceOption,
+    TimeoutOption,
     folder,
     given,
 )
 from rankproof.output import Form, Output
 from rankproof.profiles import budget
-from rankproof.subjects import subject_of, working_directory
+from rankproof.subjects import check_ranks, subject_of, working_directory
 
 Task: TypeAlias = Callable[[], Verdict]
 """What a verb does once its options are read. It runs outside typer, which has exit codes of its own for errors."""
@@ -176,6 +178,8 @@ def fuzz(
     examples: ExamplesOption = None,
     seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so many seconds in all.")] = None,
     seed: FuzzSeedOption = None,
+    timeout: TimeoutOption = None,
+    shrink_seconds: ShrinkOption = None,
     out: OutOption = None,
     source: SourceOption = None,
     check: CheckOption = None,
@@ -185,6 +189,7 @@ def fuzz(
     if check:
         others: dict[str, object] = {"--subject": subject, "--lag": lag, "--profile": profile, "--ranks": ranks}
         others |= {"--examples": examples, "--seconds": seconds, "--seed": seed, "--source": source}
+        others |= {"--timeout": timeout, "--shrink-seconds": shrink_seconds}
         if useless := given(others):
             raise BadInput(f"--check judges records and runs nothing; leave out {useless}")
 
@@ -198,12 +203,22 @@ def fuzz(
 
     def task() -> Verdict:
         working_directory()
+        check_ranks(limit.ranks)
+        steps = LAG if lag is None else lag
+        named = subject_of(steps, subject)
         from rankproof import fuzzing
         from rankproof.progress import shown
 
         output = Output(form)
-        steps = LAG if lag is None else lag
-        plan = fuzzing.Plan(subject_of(steps, subject), steps, limit, SEED if seed is None else seed, source)
+        plan = fuzzing.Plan(
+            named,
+            steps,
+            limit,
+            SEED if seed is None else seed,
+            source,
+            fuzzing.TIMEOUT if timeout is None else timeout,
+            fuzzing.SHRINK if shrink_seconds is None else shrink_seconds,
+        )
         with shown(output) as progress:
             return fuzzing.report(output, progress, plan, out)
 

@@ -4,55 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rankproof.model.verdict import Verdict
 from rankproof.output import Output
 from rankproof.progress import Progress
-from rankproof.proofs.obligation import Obligation
-from rankproof.proofs.prove import judge
+from rankproof.proofs.answered import Refuted
 from rankproof.proofs.solvers import Answer
 from rankproof.proofs.stability import Sweep, sweep
 from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS
-from rankproof.proofs.witness import counterexample
 
 _PART = re.compile(r"(min|max)_\d+ = |ranks = ")
 """Names in a solver's state that only stand for a part of a claim, or go without saying."""
 
-
-@dataclass(frozen=True, slots=True)
-class Refuted:
-    """A claim that is false, and a state that shows it.
-
-    verdict         holds where it is refuted; violated where it can be proved, so that the proofs prove too much
-    counterexample  a name a line; empty where there is none
-    """
-
-    name: str
-    says: str
-    verdict: Verdict
-    counterexample: tuple[str, ...]
+_NAME = max(34, *(len(each.name) for each in FALSE_CLAIMS))
+"""Columns for the name of a false claim."""
 
 
-def refuted(claim: Obligation, *, cross_check: bool = False) -> Refuted:
-    """What the solvers say of a claim that should be false."""
-    opposite = {Verdict.VIOLATED: Verdict.HOLDS, Verdict.HOLDS: Verdict.VIOLATED}
-    verdict = opposite.get(judge(claim, cross_check=cross_check)[0], Verdict.UNDETERMINED)
-    state = counterexample(claim) if verdict is Verdict.HOLDS else None
-    return Refuted(claim.name, claim.says, verdict, state or ())
-
-
-def false_claims(output: Output, *, cross_check: bool = False) -> list[Refuted]:
-    """Every claim that only sounds right, with the values that refute it."""
-    output.say(("Claims that only sound right, and what refutes them", "title"))
-    found = []
-    for claim in FALSE_CLAIMS:
-        each = refuted(claim, cross_check=cross_check)
-        found.append(each)
-        words = {Verdict.HOLDS: "refuted", Verdict.VIOLATED: "PROVED"}.get(each.verdict, each.verdict)
-        output.say(f"  {each.name:<34} ", (words, each.verdict))
-        output.paragraph(f"{each.says}: not with {tried(each.counterexample)}", indent=4, hang=2, style="quiet")
-    return found
+def show_refuted(output: Output, each: Refuted) -> None:
+    """A claim that only sounds right, and the values that refute it."""
+    words = {Verdict.HOLDS: "refuted", Verdict.VIOLATED: "PROVED"}.get(each.verdict, each.verdict)
+    output.say(f"  {each.name:<{_NAME}} ", (words, each.verdict))
+    against = f"not with {tried(each.counterexample)}" if each.verdict is Verdict.HOLDS else each.note or "it is so"
+    output.paragraph(f"{each.says}: {against}", indent=4, hang=2, style="quiet")
 
 
 def tried(state: Sequence[str]) -> str:

@@ -23,6 +23,9 @@ BAD_USAGE = 2
 READER_GONE = 141
 """Exit codes besides those of the verdicts; the last one is what a shell gives for SIGPIPE."""
 
+LONGEST = 1000
+"""Letters of an error's line at most: a name out of a file or an argument may have any number."""
+
 AGAIN_S = 0.01
 """Seconds after which an interrupt that was lost is sent again."""
 
@@ -48,9 +51,10 @@ def run_to_its_end(arguments: Sequence[str]) -> int:
             _complain(f"undetermined: {error}")
             return Verdict.UNDETERMINED.exit_code
         if isinstance(error, OutputClosed):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still in the buffer goes nowhere
+            _drop_what_is_buffered()
             return READER_GONE
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            _drop_what_is_buffered()
             _complain(f"the report cannot be written: {error.strerror}")
             return BAD_USAGE
         if os.environ.get(DEBUG):
@@ -58,6 +62,11 @@ def run_to_its_end(arguments: Sequence[str]) -> int:
         kind = type(error).__name__
         _complain(f"internal error: {kind}: {error} (set {DEBUG}=1 to see where; please report it)")
         return Verdict.UNDETERMINED.exit_code
+
+
+def _drop_what_is_buffered() -> None:
+    """Lets the rest of a report that cannot be written go nowhere, or the interpreter would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -89,7 +98,8 @@ def _no_interrupt_lost() -> Iterator[None]:
 
 def _complain(words: str) -> None:
     """Writes one line to standard error, if there is one; what came from a subject or a file cannot break it."""
-    line = "".join(letter if letter.isprintable() else " " for letter in words)
+    more = f" ... ({len(words) - LONGEST:,} more letters)" if len(words) > LONGEST else ""
+    line = "".join(letter if letter.isprintable() else " " for letter in words[:LONGEST]) + more
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"rankproof: {line}\n")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rankproof.catalogue import known
 from rankproof.diagram import diagram
 from rankproof.diagram_text import draw
-from rankproof.doubting import refuted, tried
+from rankproof.doubting import tried
 from rankproof.model.assumptions import ASSUMPTIONS, Assumption
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, Fault
@@ -18,6 +18,7 @@ from rankproof.model.protocol import PIPELINED
 from rankproof.model.schedule import Schedule, dump, run
 from rankproof.model.verdict import Verdict, combine
 from rankproof.output import STICKY, Output
+from rankproof.proofs.answered import refuted
 from rankproof.proofs.broken import broken_by, is_refuted
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.obligation import Obligation

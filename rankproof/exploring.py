@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof import parallel
 from rankproof.model.explorer import Exploration, explore
 from rankproof.model.interleaving import Model
-from rankproof.model.properties import CHECKED
+from rankproof.model.properties import CHECKED, PROPERTIES
 from rankproof.model.protocol import BLOCKING, PIPELINED, depth
 from rankproof.model.scenario import Scenario
 from rankproof.output import Output, counted
@@ -21,11 +21,23 @@ LIMIT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A right protocol in a scenario that is small enough to be seen whole."""
+    """A right protocol in a scenario that is small enough to be seen whole.
+
+    checked  the names of the properties that it is held against, as far as they concern it
+    """
 
     name: str
     model: Model
+    checked: tuple[str, ...] = tuple(each.name for each in CHECKED)
 
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """The names of those that concern it."""
+        return tuple(name for name in self.checked if PROPERTIES[name].concerns(self.model))
+
+
+GUARDED = replace(PIPELINED, guards=("round", "mode", "layout", "epoch", "enqueued", "popped"))
+"""The pipelined protocol with guard words, as where every rank enqueues the same acks before the same step."""
 
 WORLDS: tuple[World, ...] = (
     World("blocking", Model(BLOCKING, Scenario(acks=2))),
@@ -34,6 +46,10 @@ WORLDS: tuple[World, ...] = (
     World("pipelined", Model(PIPELINED, Scenario(acks=1, resets=1, evicts=1, flushes=1))),
     World("pipelined", Model(PIPELINED, Scenario(ranks=3, acks=1))),
     World("depth 2", Model(depth(2), Scenario(acks=1))),
+    World("guarded", Model(GUARDED, Scenario(acks=2, swaps=1, aligned_enqueue=True))),
+    World("guarded", Model(GUARDED, Scenario(acks=1, resets=1, losses=1, aligned_enqueue=True))),
+    World("guarded", Model(GUARDED, Scenario(acks=1, crashes=1, aligned_enqueue=True))),
+    World("pipelined, played to its end from each state", Model(PIPELINED, Scenario(acks=1)), tuple(PROPERTIES)),
 )
 """Together some ten seconds of one core. The proofs have no bounds; what these add is that ranks move alone."""
 
@@ -47,7 +63,7 @@ class Seen:
 
 
 def explore_all(progress: Progress, worlds: Sequence[World] = WORLDS) -> Iterator[Seen]:
-    """Each world searched with every property that single actions can break, in order, several at a time."""
+    """Each world searched, in order, several at a time."""
     progress("explore", counted(len(worlds), "world"))
     for count, seen in enumerate(parallel.each(see, worlds), 1):
         yield seen
@@ -56,7 +72,7 @@ def explore_all(progress: Progress, worlds: Sequence[World] = WORLDS) -> Iterato
 
 def see(world: World) -> Seen:
     """What becomes of one world."""
-    return Seen(world, explore(world.model, CHECKED, limit=LIMIT))
+    return Seen(world, explore(world.model, [PROPERTIES[name] for name in world.checked], limit=LIMIT))
 
 
 def show(output: Output, seen: Seen) -> None:
@@ -76,6 +92,8 @@ def bounds(scenario: Scenario) -> str:
         "lane": len(scenario.lanes) if len(scenario.lanes) > 1 else 0,
         "ack": scenario.acks,
         "lost enqueue": scenario.losses,
+        "swap": scenario.swaps,
+        "crash": scenario.crashes,
         "reset": scenario.resets,
         "eviction": scenario.evicts,
         "flush": scenario.flushes,
@@ -89,6 +107,7 @@ def document(seen: Seen) -> dict[str, Any]:
     return {
         "protocol": seen.world.name,
         "scenario": bounds(seen.world.model.scenario),
+        "properties": seen.world.properties,
         "verdict": exploration.verdict,
         "states": exploration.states,
         "transitions": exploration.transitions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from rankproof.conformance.launcher import Launcher
 from rankproof.diagram import Diagram
 from rankproof.diagram_text import draw
 from rankproof.findings import SAID, differences, file_in, keep, picture_of
+from rankproof.model.errors import BadInput
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.schedule import dump
 from rankproof.model.verdict import Verdict
@@ -25,10 +26,13 @@ from rankproof.profiles import Budget
 from rankproof.progress import Progress
 from rankproof.publishing import publish
 from rankproof.results import Result
-from rankproof.subjects import loadable
+from rankproof.subjects import REFERENCE, loadable
 
 MOST_EXAMPLES = 1_000_000
 """Schedules of a run that only its seconds limit."""
+
+TIMEOUT, SHRINK = 3.0, 20.0
+"""Seconds that a wait of the subject may last, and for which a failure is made smaller, where nothing else is asked."""
 
 LAST_WORDS = 8
 """Lines that are shown of what a rank wrote at last."""
@@ -51,6 +55,8 @@ class Plan:
     lag      steps between a count and its pop
     seed     the same seed gives the same schedules
     source   the folder of the engine that the subject drives, or None
+    timeout  seconds that a wait of the subject may last on real processes, and shrink how many a failure is made
+             smaller for
     """
 
     subject: str
@@ -58,6 +64,8 @@ class Plan:
     budget: Budget
     seed: int = 0
     source: Path | None = None
+    timeout: float = TIMEOUT
+    shrink: float = SHRINK
 
     @property
     def again(self) -> str:
@@ -66,6 +74,7 @@ class Plan:
         words = ["rankproof", "fuzz", "--subject", self.subject, "--lag", str(self.lag)]
         words += ["--ranks", str(self.budget.ranks)]
         words += [word for name, value in limits.items() if value is not None for word in (name, f"{value:g}")]
+        words += ["--timeout", f"{self.timeout:g}"] if self.timeout != TIMEOUT else []
         return shlex.join([*words, "--seed", str(self.seed), *self._source])
 
     def replay(self, file: Path) -> str:
@@ -83,10 +92,13 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
     The JSON document has `subject`, `ranks`, `lag`, `seed`, `examples`, `commands`, `steps`, `popped`, `seconds`,
     `taken` (how often each action of the model was), `failure` (empty where nothing went wrong), `breaks` (the
     property, or empty), `differences` (each with `field`, `model` and `subject`), `found_in` ("memory", "processes" or
-    empty), `reproduced` (on processes: true, false or null), `on_processes`, `last_words`, `program` (that shows it
-    again), `schedule` (the smallest that went wrong, or null), `again` (the command line that shows it, or empty) and
-    `file` (or null). Raises BadInput for what cannot be run.
+    empty), `reproduced` (on processes: true, false or null), `on_processes`, `ended_early` (why no smaller schedule was
+    looked for any more, or empty), `last_words`, `program` (that shows it again), `schedule` (the smallest that went
+    wrong, or null), `again` (the command line that shows it, or empty), `driven` (what of a published engine, or empty)
+    and `file` (or null). Raises BadInput for what cannot be run.
     """
+    if plan.source and plan.subject in REFERENCE.values():
+        raise BadInput("--source names an engine; give the subject that drives it by --subject")
     if folder:
         files.folder_for_writing(folder)
     with loadable(plan.source):
@@ -94,6 +106,8 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
         file = file_in(folder, found.schedule)
         result = result_of(found, plan, file)
     output.say((f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}, seed {plan.seed}", "title"))
+    if found.driven:
+        output.paragraph(f"driven: {found.driven}", indent=2, hang=2)
     show(output, found)
     if found.failure:
         output.say(f"  again: {result.again}")
@@ -125,6 +139,8 @@ def run_fuzz(
         examples=MOST_EXAMPLES if limit.examples is None else limit.examples,
         seconds=limit.seconds,
         seed=plan.seed,
+        timeout=plan.timeout,
+        shrink_seconds=plan.shrink,
         transports=transports,
         launcher=launcher,
         progress=told,
@@ -133,6 +149,7 @@ def run_fuzz(
 
 def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
     """The run as CI systems are told of it; `file` is where its schedule is written."""
+    told = replace(plan, lag=found.capabilities.lag)  # which may be the subject's own
     return Result(
         group="fuzz",
         name=f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}",
@@ -141,7 +158,7 @@ def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
         seconds=found.seconds,
         breaks=found.breaks,
         details=(*_seen(found), *_last_words(found)),
-        again=(plan.replay(file) if file else plan.again) if found.failure else "",
+        again=(plan.replay(file) if file else told.again) if found.failure else "",
         file=file,
         place=place_of(plan.subject),
         picture=_picture(found),
@@ -185,6 +202,8 @@ def _seen(found: Fuzzing) -> list[str]:
         lines.append(f"found with all ranks in one process; {_ON_PROCESSES[found.reproduced]}")
     elif found.found_in == "memory" and found.on_processes:
         lines.append(f"found with all ranks in one process; on processes there is no answer: {found.on_processes}")
+    if found.ended_early:
+        lines.append(f"{found.ended_early}: there may be a smaller schedule")
     return lines
 
 
@@ -219,6 +238,8 @@ def document(found: Fuzzing) -> dict[str, Any]:
         "found_in": found.found_in,
         "reproduced": found.reproduced,
         "on_processes": found.on_processes,
+        "ended_early": found.ended_early,
+        "driven": found.driven,
         "last_words": found.last_words,
         "program": found.program,
         "schedule": json.loads(dump(found.schedule)) if found.schedule else None,

@@ -11,20 +11,22 @@ from rankproof import parallel
 from rankproof.model.explorer import Exploration, explore, explore_each
 from rankproof.model.faults import Fault, fault_named
 from rankproof.model.properties import PROPERTIES, Property
-from rankproof.model.schedule import Schedule, run
 from rankproof.model.state import State
-from rankproof.model.system import Disabled, Model
+from rankproof.model.system import Model
 from rankproof.model.verdict import Verdict, combine
 from rankproof.output import Output
 from rankproof.progress import Progress
-from rankproof.proofs.bounded import BROKEN, search, supports
-from rankproof.proofs.refute import concrete
+from rankproof.proofs.refute import judge
 
 LIMIT = 20_000
 """States after which a search gives up: one fault lets rounds pile up without end, and most others have far fewer."""
 
 PATIENCE = 10
 """How many times as many states may be seen for a property that the catalogue says falls."""
+
+SOON, LONG = 12, 24
+"""Actions up to which the solver is asked about any property, and about the one that tells most of a fault; it takes
+seconds to see that nothing is shorter than a longer schedule. `rankproof refute NAME` asks it whatever the length."""
 
 DRAINS = "drains-to-empty"
 
@@ -53,9 +55,9 @@ class Cell:
 
     @property
     def sign(self) -> str:
-        """`.` holds, a length with its finders where it falls, `-` where there is no verdict."""
+        """`.` holds, a length with E or B for its finders where it falls, `-` where there is no verdict."""
         if self.verdict is Verdict.VIOLATED:
-            return f"{self.length}{self.finders}"
+            return f"{self.length}{'B' if self.finders == 'ES' else self.finders}"
         return "." if self.verdict is Verdict.HOLDS else "-"
 
 
@@ -132,40 +134,19 @@ def cells_of(model: Model, claimed: Sequence[str] = (), limit: int = LIMIT) -> I
         if (falls and prop.name == DRAINS) or (found.verdict is Verdict.UNDETERMINED and prop.name in claimed):
             found = explore(model, [prop], limit=limit * PATIENCE)
         if falls or found.broken is not None:
-            yield _fallen(model, prop.name, found)
+            yield _fallen(model, prop.name, found, LONG if prop.name in claimed[:1] else SOON)
         else:
             gave_up = f"the explorer gave up after {found.states:,} states"
             yield Cell(prop.name, found.verdict, note="" if found.verdict is Verdict.HOLDS else gave_up)
 
 
-def _fallen(model: Model, name: str, explored: Exploration) -> Cell:
-    """A property that falls, in the explorer's schedule, which may be put to the solver as well."""
+def _fallen(model: Model, name: str, explored: Exploration, most: int) -> Cell:
+    """A property that falls, in the explorer's schedule, and to the solver where that has so many actions at most."""
     if explored.broken is None:
         return Cell(name, Verdict.UNDETERMINED, note="the explorer finds it broken at rest, and no shortest schedule")
-    found = Cell(name, Verdict.VIOLATED, explored.depth, "E", supports(model, name) or "")
-    if not _breaks(Schedule(model, explored.broken.actions, "explorer", name)):
-        return replace(found, verdict=Verdict.UNDETERMINED, note="the explorer's schedule breaks nothing on ints")
-    return found if found.note else _searched(model, found)
-
-
-def _searched(model: Model, found: Cell) -> Cell:
-    """What the solver's search makes of a property that has fallen to the explorer."""
-    assert found.length is not None
-    solved = search(model, found.name, found.length)
-    if (solved.verdict, solved.length) != (Verdict.VIOLATED, found.length):
-        says = f"{found.length} actions to the explorer; the solver says {solved.verdict} at {solved.length}"
-        return replace(found, verdict=Verdict.UNDETERMINED, note=says)
-    actions = concrete(model, solved)
-    if isinstance(actions, Disabled) or not _breaks(Schedule(model, actions, "solver", found.name)):
-        return replace(found, verdict=Verdict.UNDETERMINED, note="the solver's schedule breaks nothing on ints")
-    return replace(found, finders="ES")
-
-
-def _breaks(schedule: Schedule) -> bool:
-    """Whether a schedule breaks its property on ints with its last action, and not before."""
-    replayed = run(schedule)
-    fell = [each.index for each in replayed.violations if each.property == schedule.breaks]
-    return replayed.stopped is None and fell == [len(schedule.actions) - 1]
+    found = judge(model, name, explored, asks_solver=explored.depth <= most)
+    finders = "ES" if found.solved and found.verdict is Verdict.VIOLATED else "E"
+    return Cell(name, found.verdict, explored.depth, finders, found.note)
 
 
 def _only_when_settled(prop: Property) -> Property:
@@ -209,17 +190,17 @@ def document(row: Row) -> dict[str, Any]:
 
 
 def _line(label: str, signs: Sequence[str]) -> str:
-    """A line of the table; a property that the solver can search for needs room for one sign more."""
-    widths = [5 if name in BROKEN else 4 for name in PROPERTIES]
-    return f"{label:<{LABEL}}" + "".join(f"{sign:>{width}}" for sign, width in zip(signs, widths, strict=True))
+    """A line of the table."""
+    return f"{label:<{LABEL}}" + "".join(f"{sign:>4}" for sign in signs)
 
 
 def _explain(output: Output, rows: Sequence[Row]) -> None:
     """What the signs mean, and the notes, each once."""
     output.say()
     output.paragraph(
-        "a number: actions in the shortest schedule that breaks it, found by E the explorer, S the solver; . holds in "
-        "the whole scenario of the fault, seen by E; - the scenario has nothing that the property speaks of",
+        "a number: actions in the shortest schedule that breaks it, found by E the explorer alone, B both, it and the "
+        "solver's search; . holds in the whole scenario of the fault, seen by E; - the scenario has nothing that the "
+        "property speaks of",
         indent=2,
     )
     for row in rows:
@@ -227,8 +208,14 @@ def _explain(output: Output, rows: Sequence[Row]) -> None:
             if cell.verdict is Verdict.UNDETERMINED:
                 note = f"{row.fault.name}, {cell.name}: {cell.note}"
                 output.paragraph(note, indent=2, hang=2, style="undetermined")
-    alone = Counter(cell.note for row in rows for cell in row.cells if cell.finders == "E" and cell.note)
-    if alone:
-        reasons = "; ".join(f"{reason} ({count})" for reason, count in alone.most_common())
-        output.paragraph(f"E alone, because {reasons}", indent=2, hang=2, style="quiet")
+    unread = [row for row in rows if not any(cell.finders == "ES" for cell in row.cells)]
+    for row in unread:
+        if reasons := "; ".join(dict.fromkeys(cell.note for cell in row.cells if cell.finders == "E")):
+            output.paragraph(f"{row.fault.name}: E alone, because {reasons}", indent=2, hang=2, style="quiet")
+    others = [cell for row in rows if row not in unread for cell in row.cells if cell.finders == "E" and cell.note]
+    for reason, count in Counter(cell.note for cell in others).most_common():
+        cells = "cell" if count == 1 else "cells"
+        output.paragraph(
+            f"E alone in {count} {cells} of other faults, because {reason}", indent=2, hang=2, style="quiet"
+        )
     output.say()

@@ -73,6 +73,18 @@ RanksOption = Annotated[
 ExamplesOption = Annotated[
     int | None, typer.Option(min=1, help="Stop after so many random schedules in each place: memory, processes.")
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        show_default="3",
+        help="Seconds that a wait of the subject may last on real processes; more for a host that is slow.",
+    ),
+]
+ShrinkOption = Annotated[
+    float | None,
+    typer.Option(min=0.0, show_default="20", help="Seconds for which a failure is made smaller, in each place."),
+]
 FuzzSeedOption = Annotated[
     int | None, typer.Option(min=0, show_default=str(SEED), help="The same seed gives the same schedules.")
 ]

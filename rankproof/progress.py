@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Protocol
 
 from rich.console import Console
@@ -52,7 +52,8 @@ def plain(stream: IO[str], period_s: float = PERIOD_S, clock: Callable[[], float
         nonlocal last_stage, due
         now = clock()
         if stage != last_stage or now >= due:
-            print(f"{_line(stage, detail)} ({now - began:.0f} s)", file=stream, flush=True)
+            with suppress(OSError):  # a report does not end because nobody takes the word of its progress
+                print(f"{_line(stage, detail)} ({now - began:.0f} s)", file=stream, flush=True)
             last_stage, due = stage, now + period_s
 
     return say

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rankproof import files
-from rankproof.doubting import asked_again, false_claims, tried
+from rankproof import files, parallel
+from rankproof.doubting import asked_again, show_refuted, tried
+from rankproof.model.protocol import PIPELINED
 from rankproof.model.verdict import Verdict, combine
 from rankproof.output import Output
 from rankproof.progress import Progress
+from rankproof.proofs.answered import Refuted, answered
 from rankproof.proofs.export import export
 from rankproof.proofs.obligation import BUILT_IN
-from rankproof.proofs.prove import Proof, prove
-from rankproof.proofs.theorems import OBLIGATIONS
+from rankproof.proofs.prove import Proof
+from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS
 from rankproof.proofs.witness import witness
 
 _STATED = {each.name: each for each in OBLIGATIONS}
+_ASKED = [each for each in OBLIGATIONS if each.applies(PIPELINED)]
+_NAME = max(len(each.name) for each in OBLIGATIONS)
+"""Columns for the name of an obligation."""
 
 
 def report(
@@ -37,14 +43,13 @@ def report(
 
     The JSON document has `proofs`, each with `obligation`, `property`, `says`, `needs` (the assumptions that it uses),
     `verdict`, `seconds`, `note` (why there is no verdict, or empty) and, if asked for, `witness`; `solvers`;
-    `false_claims`, each with `name`, `says`, `verdict` and `counterexample`; `sweeps`, each with `obligation`,
+    `false_claims`, each with `name`, `says`, `verdict`, `counterexample` and `note`; `sweeps`, each with `obligation`,
     `verdict`, `answers`, `worst_s`, `control` and `spread_s`; and `files`. Raises BadInput for a folder that cannot be
     written.
     """
     written = export(files.folder_for_writing(folder)) if folder else ()
-    proofs = prove_all(output, progress, cross_check=cross_check, witnesses=witnesses)
-    output.say()
-    claims = false_claims(output, cross_check=cross_check)
+    names = [each.name for each in (*_ASKED, *FALSE_CLAIMS)]
+    proofs, claims = _told(output, progress, names, cross_check=cross_check, witnesses=witnesses)
     sweeps = asked_again(output, progress, seeds) if seeds else []
     if written:
         output.say()
@@ -55,7 +60,8 @@ def report(
     refuted = sum(claim.verdict is Verdict.HOLDS for claim in claims)
     output.say()
     output.say(
-        (verdict, verdict), f": {summary(proofs)}; {refuted} of {len(claims)} false claims are refuted{_loud(proofs)}"
+        (verdict, verdict),
+        f": {summary(proofs)}; {refuted} of {len(claims)} false claims are refuted{_loud(proofs, claims)}",
     )
     output.document(
         "prove",
@@ -74,27 +80,48 @@ def report(
     return verdict
 
 
-def prove_all(output: Output, progress: Progress, *, cross_check: bool = False, witnesses: bool = False) -> list[Proof]:
-    """Every obligation, each shown when it is decided."""
+def prove_all(output: Output, progress: Progress) -> list[Proof]:
+    """Every obligation, by z3 alone, each shown when it and those before it are decided."""
+    return _told(output, progress, [each.name for each in _ASKED])[0]
+
+
+def answers(names: Sequence[str], *, cross_check: bool) -> Iterator[Proof | Refuted]:
+    """The answers to the obligations and false claims of these names, in order, worked out on all cores."""
+    return parallel.each(partial(answered, cross_check=cross_check), names)
+
+
+def _told(
+    output: Output, progress: Progress, names: Sequence[str], *, cross_check: bool = False, witnesses: bool = False
+) -> tuple[list[Proof], list[Refuted]]:
+    """The answers, each shown as it comes: proofs under one title, then refuted claims under another."""
     by = ", by z3 and by cvc5" if cross_check else ""
     output.say((f"The pipelined protocol, for every number of ranks{by}", "title"))
     progress("prove")
     proofs: list[Proof] = []
-    longest = max(len(each.name) for each in OBLIGATIONS)
-    for proof in prove(cross_check=cross_check):
-        proofs.append(proof)
-        milliseconds = f"{proof.seconds * 1000:6.0f} ms"
-        output.say(
-            f"  {proof.obligation:<{longest}} ", (f"{proof.verdict:<12}", proof.verdict), (milliseconds, "quiet")
-        )
-        if proof.verdict is not Verdict.HOLDS:
-            why = f"; {proof.note}" if proof.note else ""
-            output.paragraph(f"{proof.says}{why}", indent=4, style=proof.verdict)
-        if witnesses:
-            state = witness(_STATED[proof.obligation])
-            output.paragraph(f"witness: {tried(state) if state else 'none'}", indent=4, hang=2, style="quiet")
-        progress("prove", f"{len(proofs)} obligations")
-    return proofs
+    claims: list[Refuted] = []
+    for answer in answers(names, cross_check=cross_check):
+        if isinstance(answer, Proof):
+            proofs.append(answer)
+            _show_proof(output, answer, with_witness=witnesses)
+            progress("prove", f"{len(proofs)} obligations")
+            continue
+        if not claims:
+            output.say()
+            output.say(("Claims that only sound right, and what refutes them", "title"))
+        claims.append(answer)
+        show_refuted(output, answer)
+    return proofs, claims
+
+
+def _show_proof(output: Output, proof: Proof, *, with_witness: bool) -> None:
+    milliseconds = f"{proof.seconds * 1000:6.0f} ms"
+    output.say(f"  {proof.obligation:<{_NAME}} ", (f"{proof.verdict:<12}", proof.verdict), (milliseconds, "quiet"))
+    if proof.verdict is not Verdict.HOLDS:
+        why = f"; {proof.note}" if proof.note else ""
+        output.paragraph(f"{proof.says}{why}", indent=4, style=proof.verdict)
+    if with_witness:
+        state = witness(_STATED[proof.obligation])
+        output.paragraph(f"witness: {tried(state) if state else 'none'}", indent=4, hang=2, style="quiet")
 
 
 def summary(proofs: Sequence[Proof]) -> str:
@@ -113,7 +140,8 @@ def documents(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
     return [asdict(proof) for proof in proofs]
 
 
-def _loud(proofs: Sequence[Proof]) -> str:
+def _loud(proofs: Sequence[Proof], claims: Sequence[Refuted]) -> str:
     """What no reader of the last line may miss."""
-    split = [proof.obligation for proof in proofs if "DISAGREE" in proof.note]
+    answered_by_both = [(each.obligation, each.note) for each in proofs] + [(each.name, each.note) for each in claims]
+    split = [name for name, note in answered_by_both if "DISAGREE" in note]
     return f"; THE SOLVERS DISAGREE on {', '.join(split)}" if split else ""

@@ -81,7 +81,8 @@ def report(
     output.say()
     output.paragraph(
         "schedules and seconds: the median over the seeds, without the start of the processes; shortest: commands in "
-        "the smallest schedule. Ranks run without guard words, except where the fault is in these. With DETAIL an "
+        "the smallest schedule. Ranks run without guard words, except where the fault is in these; what is said 'with "
+        "guard words' is of that one schedule, and not of a search of its own. With DETAIL an "
         "asynchronous reduce waits for every rank when it is issued, so that nothing is pipelined any more",
         indent=2,
         style="quiet",

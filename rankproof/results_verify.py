@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rankproof import refuting
+from rankproof.conformance.walking import Walked
 from rankproof.diagram import diagram
 from rankproof.exploring import Seen, bounds
 from rankproof.model.schedule import run
@@ -46,6 +47,20 @@ def of_worlds(worlds: Sequence[Seen]) -> Iterator[Result]:
         says = f"{fallen.property}: {fallen.says}" if fallen else f"{explored.states:,} states"
         name = f"{seen.world.name}: {bounds(seen.world.model.scenario)}"
         yield Result("explore", name, explored.verdict, says, breaks=fallen.property if fallen else "")
+
+
+def of_operations(walked: Walked) -> Iterator[Result]:
+    """One result a world of the reference implementation on real processes."""
+    failed, says = (walked.failure[0].says, walked.failure[1].says) if walked.failure else ("", "")
+    for row in walked.rows():
+        verdict = Verdict.HOLDS if row["schedules"] else Verdict.UNDETERMINED
+        counts = f"{row['schedules']:,} schedules, {row['steps']:,} steps"
+        if row["world"] == failed:
+            verdict, counts = Verdict.VIOLATED, says
+        yield Result("operations", f"{row['world']} on {row['ranks']} processes", verdict, counts)
+    if walked.lost or walked.not_taken:
+        missing = f"never taken: {', '.join(walked.not_taken)}" if walked.not_taken else ""
+        yield Result("operations", "all worlds", Verdict.UNDETERMINED, walked.lost or missing)
 
 
 def _not_caught(refutation: Refutation) -> str:

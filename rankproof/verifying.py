@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +11,10 @@ from rankproof import exploring, fuzzing, proving, refuting
 from rankproof.conformance.fuzz import Fuzzing
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.search import Ran
+from rankproof.conformance.walking import Walked, walk
 from rankproof.exploring import Seen
 from rankproof.fuzzing import Plan
+from rankproof.model.actions import KINDS
 from rankproof.model.assumptions import ASSUMPTIONS
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
@@ -23,12 +26,14 @@ from rankproof.proofs.prove import Proof
 from rankproof.proofs.refute import Refutation
 from rankproof.publishing import publish
 from rankproof.results import Result
-from rankproof.results_verify import of_faults, of_proofs, of_worlds
+from rankproof.results_verify import of_faults, of_operations, of_proofs, of_worlds
 from rankproof.subjects import REFERENCE
 
 NOT_SHOWN = (
     "that an engine keeps these assumptions, or does what the model does: hold yours against it by rankproof fuzz",
     "what no proof covers, and no schedule of the bounded worlds or of the random runs has reached",
+    "that each difference between ranks makes a guard word differ, or each failure an error: what is proved "
+    "of named-divergence and contained-failure is what their obligations say, and no more",
     "that torch, gloo or the operating system keep their word in other schedules, or between several hosts",
     "how fast any of it is",
 )
@@ -47,6 +52,9 @@ class Real:
 REAL: tuple[Real, ...] = (Real(1, 2, 40), Real(0, 2, 20), Real(1, 4, 8))
 """A third of a minute on two cores, most of it for starting processes and for four ranks on two cores."""
 
+OPERATIONS_S = 10.0
+"""Seconds after which the worlds of every operation see no more random commands, but each its beginnings."""
+
 SEED = 0
 
 
@@ -58,6 +66,7 @@ class Results:
     refutations: Sequence[Refutation]
     worlds: Sequence[Seen]
     runs: Sequence[Fuzzing]
+    operations: Walked
 
     @property
     def verdict(self) -> Verdict:
@@ -67,6 +76,7 @@ class Results:
             [refuting.caught(each) for each in self.refutations],
             [seen.exploration.verdict for seen in self.worlds],
             [run.verdict for run in self.runs],
+            [self.operations.verdict],
         )
         return combine(combine(stage) for stage in stages)
 
@@ -74,8 +84,9 @@ class Results:
 def report(output: Output, progress: Progress) -> Verdict:
     """Runs every stage, each shown as it goes, then the summary.
 
-    The JSON document has `proofs`, `faults`, `worlds` and `runs` as the other verbs have them, `assumptions` (name to
-    meaning) and `not_shown`.
+    The JSON document has `proofs`, `faults`, `worlds` and `runs` as the other verbs have them, `operations` (a row for
+    each world of `rankproof.conformance.worlds`, with how often it took each action of the model), `assumptions` (name
+    to meaning) and `not_shown`.
     """
     began = time.monotonic()
     results = run_stages(output, progress)
@@ -89,6 +100,7 @@ def report(output: Output, progress: Progress) -> Verdict:
             "faults": [refuting.document(each) for each in results.refutations],
             "worlds": [exploring.document(seen) for seen in results.worlds],
             "runs": [fuzzing.document(run) for run in results.runs],
+            "operations": results.operations.rows(),
             "assumptions": {name: ASSUMPTIONS[name].says for name in proving.assumptions(results.proofs)},
             "not_shown": NOT_SHOWN,
         },
@@ -100,7 +112,8 @@ def report(output: Output, progress: Progress) -> Verdict:
 def as_results(results: Results) -> list[Result]:
     """Each check of every stage."""
     runs = [fuzzing.result_of(run, plan_of(real)) for run, real in zip(results.runs, REAL, strict=True)]
-    stages = (of_proofs(results.proofs), of_faults(results.refutations), of_worlds(results.worlds), runs)
+    operations = of_operations(results.operations)
+    stages = (of_proofs(results.proofs), of_faults(results.refutations), of_worlds(results.worlds), runs, operations)
     return [result for stage in stages for result in stage]
 
 
@@ -116,7 +129,10 @@ def run_stages(output: Output, progress: Progress) -> Results:
         worlds = list(_explore(output, progress))
         output.say()
         output.say(("The reference implementation on real processes, against the model", "title"))
-        return Results(proofs, refutations, worlds, list(_run_real(output, progress, launcher)))
+        runs = list(_run_real(output, progress, launcher))
+        output.say()
+        output.say(("Every operation and topology of it, on real processes", "title"))
+        return Results(proofs, refutations, worlds, runs, _operate(output, progress, launcher))
 
 
 def _refute(output: Output, progress: Progress) -> Iterator[Refutation]:
@@ -146,6 +162,19 @@ def _run_real(output: Output, progress: Progress, launcher: Launcher) -> Iterato
         yield found
 
 
+def _operate(output: Output, progress: Progress, launcher: Launcher) -> Walked:
+    walked = walk(seed=SEED, seconds=OPERATIONS_S, launcher=launcher, progress=lambda world, _: progress(world.says))
+    for row in walked.rows():
+        failed = walked.failure is not None and walked.failure[0].says == row["world"]
+        verdict = Verdict.VIOLATED if failed else Verdict.HOLDS if row["schedules"] else Verdict.UNDETERMINED
+        output.say(f"  {row['world']:<48} ", (f"{verdict:<12} ", verdict), (f"{row['steps']:6,} steps", "quiet"))
+    if walked.failure:
+        output.paragraph(walked.failure[1].says, indent=4, hang=2, style="violated")
+    if walked.lost:
+        output.paragraph(walked.lost, indent=4, hang=2, style="undetermined")
+    return walked
+
+
 def plan_of(real: Real) -> Plan:
     """One run of the reference implementation as a plan for the fuzzer."""
     return Plan(REFERENCE[real.lag], real.lag, Budget(real.examples, None, real.ranks), SEED)
@@ -158,10 +187,11 @@ def summarize(output: Output, results: Results) -> None:
         refuting.show(output, refutation)
         output.say()
     lacking = {proof.property for proof in results.proofs if proof.verdict is not Verdict.HOLDS}
-    proved = dict.fromkeys(proof.property for proof in results.proofs if proof.property in PROPERTIES)
-    holding = [name for name in proved if name not in lacking]
+    proved = Counter(proof.property for proof in results.proofs if proof.property in PROPERTIES)
+    holding = [f"{name} ({count})" for name, count in proved.items() if name not in lacking]
     output.say(("For every number of ranks, of acks and of steps", "title"))
-    output.paragraph(f"{', '.join(holding) or 'nothing'}: {proving.summary(results.proofs)}.", indent=2, hang=2)
+    by_property = ", ".join(holding) or "nothing"
+    output.paragraph(f"{proving.summary(results.proofs)}; by property: {by_property}.", indent=2, hang=2)
     if lacking:
         output.paragraph(f"not proved: {', '.join(sorted(lacking))}", indent=2, hang=2, style="violated")
     output.say("  They assume:")
@@ -173,6 +203,7 @@ def summarize(output: Output, results: Results) -> None:
     output.say(("On real processes", "title"))
     for found in results.runs:
         output.paragraph(f"{found.subject.rpartition(':')[2]}: {fuzzing.summary(found)}.", indent=2, hang=2)
+    output.paragraph(f"{_operated(results.operations)}.", indent=2, hang=2)
     output.say(("What this does not show", "title"))
     for line in NOT_SHOWN:
         output.paragraph(f"- {line}", indent=2, hang=2)
@@ -182,7 +213,23 @@ def summarize(output: Output, results: Results) -> None:
 def _explored(worlds: Sequence[Seen]) -> str:
     states = sum(seen.exploration.states for seen in worlds)
     whole = sum(seen.exploration.verdict is Verdict.HOLDS for seen in worlds)
-    return f"{whole} of {len(worlds)} worlds seen whole and right, {states:,} states, with ranks that move alone"
+    held = {name for seen in worlds for name in seen.world.properties}
+    return (
+        f"{whole} of {len(worlds)} worlds seen whole and right, {states:,} states, with ranks that move alone; held "
+        f"against {len(held)} of the {len(PROPERTIES)} properties, each where it can fall"
+    )
+
+
+def _operated(walked: Walked) -> str:
+    rows = walked.rows()
+    total = {name: sum(row["taken"][name] for row in rows) for name in KINDS}
+    schedules, steps = sum(row["schedules"] for row in rows), sum(row["steps"] for row in rows)
+    missing = f", but for {', '.join(walked.not_taken)}" if walked.not_taken else ""
+    taken = ", ".join(f"{name} {count:,}" for name, count in total.items())
+    return (
+        f"every operation and topology: {schedules:,} schedules, {steps:,} steps in {len(rows)} worlds; each action of "
+        f"the model was taken{missing}: {taken}"
+    )
 
 
 def _who(found: Fuzzing) -> str:

@@ -35,6 +35,7 @@ class EngineSubject:
         # No release has a flush; where a reduce is waited for in the step that starts it there is nothing to flush.
         supports: frozenset[Operation] = frozenset({"reset", "evict"} if taken.resets_when_busy else {"evict"})
         self.capabilities: Final = Capabilities(lag=lag, lanes=lanes, supports=supports)
+        self.driven: Final = _driven(taken)
         self._events: dict[tuple[int, int], OwnedEvent] = {}
         self._waited_unfinished: list[tuple[int, int]] = []
 
@@ -106,6 +107,15 @@ class EngineSubject:
         self._waited_unfinished.clear()
         popped = tuple(tuple(ack for ack in acks if ack not in still) for acks, still in zip(before, left, strict=True))
         return Observation(popped, left, waited, len(self._cache.in_flight()))
+
+
+def _driven(taken: Published) -> str:
+    """What is real, and what is stood in for, in one line; `docs/engines.md` has all of it."""
+    methods = ", ".join(name for name, _ in taken.cache.methods)
+    return (
+        f"{taken.where}; real: {methods}, {taken.ack.made.__name__}; stood in for: the tree, its locks and digest, the "
+        "controller around its queues, events, metrics, CP, PP"
+    )
 
 
 def unified() -> EngineSubject:

@@ -47,16 +47,20 @@ def test_a_round_is_offered_at_once_and_by_the_callers_own_thread() -> None:
     inner = Arriving()
     transport = DelayedTransport(inner, DELAY_S)
     transport.offer(1, (7, 8))
+    transport.watch()
     assert inner.calls == ["offer 1 (7, 8)"]
     assert inner.threads == [threading.current_thread()]
     inner.arrives.release()
     transport.close()
 
 
-def test_a_result_is_there_the_delay_after_it_has_arrived_and_not_before() -> None:
+@pytest.mark.parametrize("watched", [True, False], ids=["by the worker", "by the caller"])
+def test_a_result_is_there_the_delay_after_it_has_arrived_and_not_before(watched: bool) -> None:
     inner = Arriving()
     transport = DelayedTransport(inner, DELAY_S)
     transport.offer(1, (1,))
+    if watched:
+        transport.watch()
     arrived = time.perf_counter()
     inner.arrives.release()
     assert transport.agreed(1) == (10,)
@@ -69,6 +73,7 @@ def test_rounds_in_flight_are_issued_and_taken_in_order() -> None:
     transport = DelayedTransport(inner, 0.001)
     for number in (1, 2, 3):
         transport.offer(number, (number,))
+        transport.watch()
         inner.arrives.release()
     assert [transport.agreed(number) for number in (1, 2, 3)] == [(10,), (20,), (30,)]
     transport.close()
@@ -93,6 +98,18 @@ class StandingClock:
         self.now += seconds
 
 
+def test_a_round_that_the_caller_took_itself_is_not_given_to_the_worker() -> None:
+    inner = Arriving()
+    transport = DelayedTransport(inner, 0.0)
+    for number in (1, 2):
+        inner.arrives.release()
+        transport.offer(number, (number,))
+        assert transport.agreed(number) == (10 * number,)
+        transport.watch()
+    transport.close()
+    assert inner.calls == ["offer 1 (1,)", "agreed 1", "offer 2 (2,)", "agreed 2", "close"]
+
+
 def test_latencies_of_rounds_in_flight_together_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = StandingClock()
     monkeypatch.setattr(delayed, "time", clock)
@@ -101,9 +118,12 @@ def test_latencies_of_rounds_in_flight_together_overlap(monkeypatch: pytest.Monk
     for number in (1, 2):
         transport.offer(number, (number,))
         inner.arrives.release()
-    assert all(arriving.here.wait(inner.timeout) for arriving in transport._in_flight)
+    transport.watch()
+    for arriving in transport._arriving:
+        assert arriving.here.acquire(timeout=inner.timeout)
+        arriving.here.release()
     assert [transport.agreed(1), transport.agreed(2)] == [(10,), (20,)]
-    assert clock.slept == [DELAY_S, 0]
+    assert clock.slept == [DELAY_S]
     transport.close()
 
 
@@ -113,6 +133,7 @@ def test_an_error_of_any_kind_comes_where_the_result_would(error: Exception) -> 
     inner.error = error
     transport = DelayedTransport(inner, DELAY_S)
     transport.offer(1, (1,))
+    transport.watch()
     inner.arrives.release()
     with pytest.raises(type(error), match="rank 1 is gone"):
         transport.agreed(1)
@@ -134,6 +155,7 @@ def test_a_wait_ends_also_where_the_other_transport_does_not_keep_its_deadline()
     inner = Late()
     transport = DelayedTransport(inner, DELAY_S)
     transport.offer(1, (1,))
+    transport.watch()
     with pytest.raises(StepTimeout, match=r"round 1: nothing from the transport that is delayed in 0\.1 s"):
         transport.agreed(1)
     inner.arrives.release()

@@ -29,7 +29,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def in_turn(kinds: tuple[str, ...], draw: random.Random) -> Iterator[Sample]:
     """Turns of a scheduler loop."""
-    parts = ("loop_s", "step_s", "wait_s", "core_s", "offer_core_s", "take_core_s")
+    parts = ("loop_s", "step_s", "core_s")
     for turn, (place, kind) in product(range(5), enumerate(kinds)):
         yield {"turn": turn, "kind": kind, **{part: 0.01 + 0.001 * place + 1e-4 * draw.random() for part in parts}}
 
@@ -146,6 +146,13 @@ def test_what_could_not_be_measured_is_named(tmp_path: Path) -> None:
     text = page(Results("now", {}, {}, {}, (failed,)), [], tmp_path)
     assert "- overlap, 2 ranks: rank 1 is gone" in text
     assert "not measured to its end" in " ".join(text.split())
+
+
+def test_a_plot_of_another_run_is_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "growth.png").touch()
+    (tmp_path / "growth.svg").touch()
+    page(Results("now", {}, {}, {}), [], tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_page_in_docs_is_the_one_that_its_results_file_gives(

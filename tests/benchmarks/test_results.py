@@ -64,5 +64,5 @@ def test_what_is_no_results_file_is_refused_with_its_name(tmp_path: Path, text: 
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match="No such file"):
         load(tmp_path / "none.json")

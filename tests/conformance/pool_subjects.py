@@ -96,6 +96,19 @@ class Echo:
         channel.send(Reply(0, Ok("old")))
         return "new"
 
+    def leave_a_daemon(self) -> int:
+        """The pid of a process that has left this one's group and session, as daemons do."""
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.write(write, f"{os.getpid()}\n".encode())
+                os.close(write)
+                threading.Event().wait()
+            os._exit(0)
+        os.wait()
+        return int(os.read(read, 16))
+
     def leave_a_child_and_exit(self) -> None:
         if os.fork() == 0:
             threading.Event().wait()

@@ -1,4 +1,4 @@
-"""Subjects for the recorded transport that it cannot take to their end; imported by rank processes."""
+"""Subjects for the recorded transport: one that hangs, one whose storage comes and goes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rankproof.impl.sync import PipelinedAckSync
 class Hanging(ReferenceSubject):
     """Rank 1 does not return from its third step."""
 
-    _steps = 0
+    _taken = 0
 
     def setup(self, config: SubjectConfig) -> None:
         self._rank = config.rank
         super().setup(config)
 
     def step(self) -> Observation:
-        self._steps += 1
-        if self._steps == 3 and self._rank == 1:
+        self._taken += 1
+        if self._taken == 3 and self._rank == 1:
             time.sleep(600)
         return super().step()
 
@@ -32,9 +32,11 @@ def hanging() -> Hanging:
 
 
 class Storing(ReferenceSubject):
-    """Declares a lane of storage."""
+    """Declares a lane of storage, which it attaches and detaches when every rank has asked for it."""
 
-    capabilities = Capabilities(storage=1, supports=frozenset({"flush", "reconfigure"}))
+    capabilities = Capabilities(
+        storage=1, attaches="agreed", supports=frozenset({"flush", "reset", "evict", "reconfigure"})
+    )
 
 
 def storing() -> Storing:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,11 +24,12 @@ from rankproof.model.errors import BadInput
 from rankproof.model.verdict import Verdict
 
 REFERENCE = "rankproof.conformance.reference:"
+TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 
 
 def torchrun(processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Records a run of so many processes on this machine."""
-    command = [str(Path(sys.executable).with_name("torchrun")), "--standalone", "--nproc-per-node", str(processes)]
+    command = [TORCHRUN, "--standalone", "--nproc-per-node", str(processes)]
     return subprocess.run(
         [*command, "-m", "rankproof.conformance.recorded", *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)},
@@ -65,9 +67,14 @@ def changed(folder: Path, rank: int, change: Change) -> Judgement:
     return check(folder)
 
 
+def last_of(lines: list[dict[str, Any]], call: str) -> int:
+    """The place in a record of the last call of that name."""
+    return max(place for place, line in enumerate(lines) if line.get("call") == call)
+
+
 def last_step(lines: list[dict[str, Any]]) -> int:
     """The place in a record of its last step."""
-    return max(place for place, line in enumerate(lines) if line.get("call") == "step")
+    return last_of(lines, "step")
 
 
 def fails(lines: list[dict[str, Any]]) -> None:
@@ -109,6 +116,85 @@ def test_records_of_four_processes_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
+def test_records_of_a_subject_whose_storage_comes_and_goes_hold(tmp_path: Path) -> None:
+    done = torchrun(2, "--subject", "recorded_subjects:storing", "--examples", "3", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    judged = check(tmp_path / "run")
+    assert (judged.failure, judged.verdict) == ("", Verdict.HOLDS)
+    told = path_of(tmp_path / "run", 0).read_text()
+    assert '"call": "reconfigure", "arguments": [1]' in told
+    assert '"call": "reconfigure", "arguments": [0]' in told
+
+
+def launcher_of_host(host: int, port: int, folder: Path) -> subprocess.Popen[str]:
+    """The torchrun of one of two hosts of two ranks each, which know each other by address and port alone."""
+    where = ["--nnodes", "2", "--node-rank", str(host), "--nproc-per-node", "2", "--local-addr", f"127.0.0.{host + 1}"]
+    first = ["--master-addr", "127.0.0.1", "--master-port", str(port)]
+    what = ["--subject", f"{REFERENCE}pipelined", "--examples", "2", "--steps", "6", "--timeout", "60"]
+    return subprocess.Popen(
+        [TORCHRUN, *where, *first, "-m", "rankproof.conformance.recorded", *what, "--out", str(folder)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.processes
+def test_records_of_two_hosts_are_judged_once_they_are_in_one_folder(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    hosts = [launcher_of_host(host, port, tmp_path / f"host-{host}") for host in range(2)]
+    try:
+        errors = [host.communicate(timeout=300)[1] for host in hosts]
+    finally:
+        for host in hosts:
+            host.kill()
+    assert [host.returncode for host in hosts] == [0, 0], errors
+    together = tmp_path / "together"
+    together.mkdir()
+    for rank in range(4):
+        shutil.copy(path_of(tmp_path / f"host-{rank // 2}", rank), together)
+    judged = check(together)
+    assert (judged.failure, judged.verdict, judged.plan.world) == ("", Verdict.HOLDS, 4)
+    assert check(tmp_path / "host-0").verdict is Verdict.UNDETERMINED, "two of the four records are missing"
+
+
+def cut_after(call: str) -> Change:
+    """Leaves out what comes after a call of that name, but for the end line."""
+
+    def change(lines: list[dict[str, Any]]) -> None:
+        del lines[last_of(lines, call) + 1 : -1]
+
+    return change
+
+
+@pytest.mark.processes
+def test_records_that_end_early_at_the_same_place_on_every_rank_are_undetermined(run: Path) -> None:
+    changed(run, 0, cut_after("step"))
+    judged = changed(run, 1, cut_after("step"))
+    assert judged.verdict is Verdict.UNDETERMINED
+    assert [end.partition(":")[0] for end in judged.ends] == ["ends early"] * 2
+    assert "the record of rank 0 and rank 1 is missing, short, or ends early" in judged.failure
+
+
+@pytest.mark.processes
+def test_an_example_that_ends_early_before_another_is_named(run: Path) -> None:
+    def closes_the_last_alone(lines: list[dict[str, Any]]) -> None:
+        del lines[next(place for place, line in enumerate(lines) if line.get("call") == "close")]
+
+    with pytest.raises(BadInput, match=r"rank-0000\.ndjson: example 0 ends with flush, and not with close"):
+        changed(run, 0, closes_the_last_alone)
+
+
+def test_a_record_that_is_no_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rank-0000.ndjson")
+    with pytest.raises(BadInput, match=r"rank-0000\.ndjson: is no regular file; a record is one"):
+        check(tmp_path)
+
+
+@pytest.mark.processes
 def test_a_rank_that_hangs_is_recorded_and_so_is_the_rank_that_waits_for_it(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     done = torchrun(2, "--subject", "recorded_subjects:hanging", "--timeout", "3", "--out", folder)
@@ -146,7 +232,7 @@ def test_a_step_that_fails_is_undetermined_where_another_record_is_short(run: Pa
     changed(run, 0, fails)
     judged = changed(run, 1, has_no_end)
     assert judged.verdict is Verdict.UNDETERMINED
-    assert judged.failure.startswith("the record of rank 1 is missing or short")
+    assert judged.failure.startswith("the record of rank 1 is missing, short, or ends early")
 
 
 def close_fails(lines: list[dict[str, Any]]) -> None:
@@ -174,7 +260,7 @@ def test_examples_that_no_record_tells_of_are_not_gone_through(run: Path) -> Non
         changed(run, 0, many)
     judged = changed(run, 1, many)
     assert (judged.verdict, judged.examples) == (Verdict.UNDETERMINED, 2)
-    assert judged.failure == "the records end before the ranks have come to the same place"
+    assert judged.failure.startswith("the record of rank 0 and rank 1 is missing, short, or ends early: ")
 
 
 @pytest.mark.processes
@@ -182,7 +268,7 @@ def test_examples_that_no_record_tells_of_are_not_gone_through(run: Path) -> Non
 def test_a_short_record_is_undetermined(run: Path, change: Change) -> None:
     judged = changed(run, 0, change)
     assert judged.verdict is Verdict.UNDETERMINED
-    assert "the record of rank 0 is missing or short" in judged.failure
+    assert "the record of rank 0 is missing, short, or ends early" in judged.failure
 
 
 @pytest.mark.processes
@@ -268,7 +354,6 @@ def test_a_folder_without_records_is_named(tmp_path: Path) -> None:
         ((), "RANK is not set; start it as torchrun --nproc-per-node N -m rankproof.conformance.recorded ..."),
         (("--steps", "1000"), "--steps: 1000 is not 1 to 100"),
         (("--lag", "-1"), "--lag must be 0 or more, not -1"),
-        (("--subject", "recorded_subjects:storing"), "recorded_subjects:storing: storage: no record has lanes that "),
         (("--subject", "nothing"), "factory 'nothing' does not read package.module:callable"),
         (("--subject", "nowhere:f"), "factory 'nowhere:f': cannot import 'nowhere': "),
     ],

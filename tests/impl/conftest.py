@@ -2,14 +2,20 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+from torch._C._distributed_c10d import HashStore, PrefixStore, Store
 
-from rankproof.impl.acks import Ack
+from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.errors import StepTimeout
 from rankproof.impl.frame import StepResult
+from rankproof.impl.opening import open_ack_sync
+from rankproof.impl.plan import Plan, Topology, plan_for
 from rankproof.impl.sync import AckSync
 from tests.impl.ranks import Ranks, Start
 
@@ -146,6 +152,37 @@ class Group:
 def names(result: StepResult, lane: str = "write") -> list[str]:
     """The identities that a call popped from a lane."""
     return [str(ack.identity) for ack in result.popped[lane]]
+
+
+Open: TypeAlias = Callable[..., Group]
+"""Opens every rank of a topology on real gloo groups, each in a thread of its own while it works."""
+
+KINDS: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
+"""The lanes with which `open_group` opens."""
+
+
+def opened_together(plans: list[Plan], store: Store, timeout: float) -> list[AckSync]:
+    """Opens one rank a plan, all at once."""
+    with ThreadPoolExecutor(len(plans)) as pool:
+        opening = [pool.submit(open_ack_sync, rank, plan, store, KINDS, timeout) for rank, plan in enumerate(plans)]
+        return [each.result() for each in opening]
+
+
+@pytest.fixture
+def open_group() -> Iterator[Open]:
+    """Opens all ranks of a topology, and closes what is left of them in the end."""
+    opened: list[Group] = []
+    store, number = HashStore(), count()
+
+    def open_ranks(topology: Topology, depth: int = 1, timeout: float = 10.0) -> Group:
+        plan = plan_for(topology, depth, {})
+        ranks = opened_together([plan] * topology.world, PrefixStore(str(next(number)), store), timeout)
+        opened.append(Group(ranks, MemoryNetwork()))
+        return opened[-1]
+
+    yield open_ranks
+    for group in opened:
+        group.results(AckSync.close)
 
 
 @pytest.fixture

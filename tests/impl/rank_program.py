@@ -6,6 +6,7 @@ method of `Rank` with its arguments; for the answer see `Answer` in `ranks`.
 
 import os
 import time
+from array import array
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
@@ -148,7 +149,7 @@ class OffersAnotherType(Wrong):
         tensor = torch.tensor([0] * len(vector), dtype=torch.int32)
         work = self.inner._backend.allreduce([tensor], self.inner._options)  # type: ignore[union-attr]
         self.inner._offered = round_number
-        self.inner._in_flight.append(_Round(round_number, tensor, work))
+        self.inner._in_flight.append(_Round(round_number, tensor, array("q", vector), work))
 
 
 WRONG: dict[str, type[Wrong]] = {

@@ -49,6 +49,17 @@ def test_acks_put_back_stand_where_they_stood() -> None:
         lane.enqueue(Ack(1, FINISHED))
 
 
+def test_a_lane_that_is_shut_gives_all_that_waits_and_takes_in_nothing_that_comes_late() -> None:
+    lane, _ = lane_of(True, False)
+    acks = lane.shut()
+    assert [ack.identity for ack in acks] == [0, 1]
+    with pytest.raises(Misuse, match="lane 'write' is detached: ack 2 came too late"):
+        lane.enqueue(Ack(2, FINISHED))
+    lane.put_back(acks)
+    lane.enqueue(Ack(2, FINISHED))
+    assert lane.waiting == (0, 1, 2)
+
+
 @pytest.mark.parametrize("count", [-1, 3, 1.0, True])
 def test_a_count_that_cannot_be_popped_pops_nothing(count: int) -> None:
     lane, _ = lane_of(True, True)

@@ -10,6 +10,7 @@ from rankproof.model.properties import PROPERTIES
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
+HEADS = ("ask", "what one rank does wrong", "what happens on a rank of stage s")
 TESTS = {name for file in HERE.glob("test_*.py") for name in re.findall(r"^def (test_\w+)", file.read_text(), re.M)}
 
 
@@ -17,7 +18,7 @@ def rows(name: str) -> list[list[str]]:
     """The cells of each row of the tables of a document, without their heads."""
     lines = (DOCS / name).read_text().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
-    return [row for row in cells if row[0] not in ("ask", "what one rank does wrong")]
+    return [row for row in cells if row[0] not in HEADS]
 
 
 def named(cell: str) -> list[str]:

@@ -181,7 +181,7 @@ SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 @pytest.mark.parametrize(("mine", "yours"), [(SMALLEST, 0), (SMALLEST, SMALLEST + 1), (LARGEST, SMALLEST), (0, -1)])
 def test_the_complement_tells_any_two_words_apart_also_the_smallest(mine: int, yours: int) -> None:
     offers = [offer_of(mine), offer_of(yours)]
-    vector = list(map(min, offers[0].vector(), offers[1].vector()))
+    vector = list(map(min, offers[0].vector, offers[1].vector))
     assert all(SMALLEST <= word <= LARGEST for word in vector)
     for offer in offers:
         with pytest.raises(RankDivergence) as caught:
@@ -191,11 +191,11 @@ def test_the_complement_tells_any_two_words_apart_also_the_smallest(mine: int, y
 
 def test_an_agreed_word_that_this_rank_did_not_offer_is_a_difference() -> None:
     with pytest.raises(RankDivergence, match="round 1: the ranks differ in epoch: lowest 3, highest 3, this rank 0"):
-        agreement(["write"], offer_of(1), offer_of(1, epoch=3).vector())
+        agreement(["write"], offer_of(1), offer_of(1, epoch=3).vector)
 
 
 def test_the_length_of_a_vector_is_three_words_a_lane_and_thirteen() -> None:
-    assert len(offer_of(1).vector()) == 16
+    assert len(offer_of(1).vector) == 16
 
 
 def test_the_word_of_a_change_is_above_that_of_no_change() -> None:

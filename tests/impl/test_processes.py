@@ -114,7 +114,7 @@ def test_a_rank_that_is_killed_or_stopped_is_an_error_on_every_other_within_the_
 def test_a_lost_rank_is_an_error_on_every_other_in_a_grid_and_in_a_chain(
     start: Start, topology: dict[str, int], how: signal.Signals, lost: int
 ) -> None:
-    timeout = 1.5
+    timeout = 4.0  # also for the making of three groups
     ranks = start(timeout=timeout, **topology)
     ranks.each("step")
     signal_rank(ranks, lost, how)

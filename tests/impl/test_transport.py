@@ -150,3 +150,18 @@ def test_ranks_of_several_hosts_do_not_use_the_loopback(monkeypatch: pytest.Monk
     monkeypatch.setattr(ProcessGroupGloo, "create_default_device", without_a_default_device)
     with pytest.raises(BadInput, match=r"cannot use the interface of this host \(the name of the host leads nowhere\)"):
         together(HashStore(), 5.0)
+
+
+def test_a_round_has_a_tensor_of_its_own_and_its_result_is_read_from_that_ones_memory(
+    pair: list[GlooTransport],
+) -> None:
+    for transport in pair:
+        transport.offer(1, (7, -7))
+        transport.offer(2, (8, -8))
+    first, second = pair[0]._in_flight
+    assert first.tensor.data_ptr() != second.tensor.data_ptr()
+    assert [transport.agreed(1) for transport in pair] == [(7, -7)] * 2
+    for transport in pair:
+        transport.offer(3, (9, -9))
+    assert pair[0]._in_flight[-1].tensor.data_ptr() not in (first.tensor.data_ptr(), second.tensor.data_ptr())
+    assert [transport.agreed(number) for number in (2, 3) for transport in pair] == [(8, -8)] * 2 + [(9, -9)] * 2

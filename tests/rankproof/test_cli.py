@@ -63,7 +63,11 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
             "invalid value for '--out': it is empty; give the name of a folder (see rankproof fuzz --help)",
         ),
         (("fuzz", "--profile", "nigthly"), "unknown profile 'nigthly'; did you mean 'nightly'?"),
-        (("fuzz", "--source", "no"), "--source no: there is no such folder; give the unpacked source of an engine"),
+        (("fuzz", "--source", "no"), "--source names an engine; give the subject that drives it by --subject"),
+        (
+            ("fuzz", "--subject", "engine:f", "--source", "no"),
+            "--source no: there is no such folder; give the unpacked source of an engine",
+        ),
         (
             ("fuzz", "--subject", "my/engine.py:f"),
             "--subject my/engine.py:f: name the module, and not its file: --subject my.engine:f",
@@ -182,7 +186,7 @@ def test_nothing_that_takes_time_is_imported_before_an_interrupt_can_be_answered
         "import os, sys; before = set(sys.modules); import rankproof.cli; sys.exit(' '.join(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert set(done.stderr.split()) == {"rankproof", "rankproof.cli", "__future__"}
+    assert set(done.stderr.split()) == {"rankproof", "rankproof.cli", "__future__", "gc"}
 
 
 def test_an_interrupt_that_python_drops_is_not_lost(

@@ -121,3 +121,22 @@ def test_a_lost_process_leaves_the_answer_open(tmp_path: Path) -> None:
         os.kill(min(workers()), signal.SIGKILL)
         assert started.ends() == 3
     assert started.said() == ["rankproof: undetermined: a process that worked on a part of it ended (SIGKILL)"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("arguments", [("explain",), ("--help",), ("--version",)])
+def test_a_report_that_a_full_disk_does_not_take_is_one_line_and_bad_input(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr.decode() == "rankproof: the report cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_report_goes_on_where_nobody_takes_the_words_of_its_progress() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*COMMAND, "refute", "use-before-wait"], stdout=subprocess.PIPE, stderr=full, timeout=120, check=False
+        )
+    assert ran.stdout.decode().splitlines()[-1].startswith("holds: ")
+    assert ran.returncode == 0

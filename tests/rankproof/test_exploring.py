@@ -10,6 +10,7 @@ import pytest
 from rankproof import exploring
 from rankproof.exploring import WORLDS, World
 from rankproof.model.faults import FAULTS
+from rankproof.model.properties import PROPERTIES
 from rankproof.model.scenario import Scenario
 from rankproof.model.verdict import Verdict
 from rankproof.output import Form, Output
@@ -55,6 +56,15 @@ def test_the_worlds_cover_every_right_protocol_and_what_the_engine_does() -> Non
     assert max(scenario.ranks for scenario in scenarios) >= 3
     assert max(len(scenario.lanes) for scenario in scenarios) >= 2
     assert any(scenario.resets and scenario.evicts and scenario.flushes for scenario in scenarios)
+
+
+def test_every_property_is_held_against_some_world_in_which_it_can_fall() -> None:
+    assert {name for world in WORLDS for name in world.properties} == set(PROPERTIES)
+
+
+def test_a_world_without_guard_words_says_nothing_of_their_property() -> None:
+    assert "named-divergence" not in SMALLEST.properties
+    assert "named-divergence" in SMALLEST.checked
 
 
 def test_bounds_are_said_in_words() -> None:

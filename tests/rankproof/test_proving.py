@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 from rankproof import doubting, proving
 from rankproof.model.protocol import PIPELINED
 from rankproof.model.verdict import Verdict
+from rankproof.proofs import answered as answered_module
 from rankproof.proofs import prove as prove_module
 from rankproof.proofs import stability
+from rankproof.proofs.answered import answered
 from rankproof.proofs.prove import Proof
-from rankproof.proofs.solvers import Answer, z3_answers
+from rankproof.proofs.solvers import Answer, z3_answers, z3_answers_both
 from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS
 
 FALSE = len(FALSE_CLAIMS)
@@ -26,7 +29,8 @@ ASKED = [each for each in OBLIGATIONS if each.applies(PIPELINED)]
 def answers(*verdicts: Verdict) -> Callable[..., Iterator[Proof]]:
     """A prover that gives these verdicts."""
 
-    def prove(*, cross_check: bool) -> Iterator[Proof]:
+    def prove(names: Sequence[str], *, cross_check: bool) -> Iterator[Proof]:
+        assert names
         assert cross_check is False
         for number, verdict in enumerate(verdicts):
             yield Proof(f"same-pops/{number}", "same-pops", "pops are the same", ("same-order",), verdict, 0.002)
@@ -63,7 +67,7 @@ def test_the_json_document_holds_every_proof(rankproof: Callable[..., Any]) -> N
 def test_what_is_not_proved_decides_the_exit_code(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, verdicts: tuple[Verdict, ...], code: int, last: str
 ) -> None:
-    monkeypatch.setattr(proving, "prove", answers(*verdicts))
+    monkeypatch.setattr(proving, "answers", answers(*verdicts))
     answer = rankproof("prove")
     assert answer.code == code
     assert answer.out.splitlines()[-1].startswith(last)
@@ -72,16 +76,17 @@ def test_what_is_not_proved_decides_the_exit_code(
 def test_an_obligation_that_does_not_hold_is_said_in_words(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proving, "prove", answers(Verdict.VIOLATED))
+    monkeypatch.setattr(proving, "answers", answers(Verdict.VIOLATED))
     assert "    pops are the same" in rankproof("prove").out.splitlines()
 
 
 @pytest.fixture
 def one_obligation(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A catalogue of one obligation and one false claim, so that each question is quick."""
-    monkeypatch.setattr(proving, "prove", lambda **options: prove_module.prove(obligations=ASKED[:1], **options))
+    """A catalogue of one obligation and one false claim, asked in this process."""
+    monkeypatch.setattr(proving, "_ASKED", ASKED[:1])
+    monkeypatch.setattr(proving, "FALSE_CLAIMS", FALSE_CLAIMS[:1])
+    monkeypatch.setattr(proving, "answers", lambda names, **options: map(partial(answered, **options), names))
     monkeypatch.setattr(doubting, "OBLIGATIONS", ASKED[:1])
-    monkeypatch.setattr(doubting, "FALSE_CLAIMS", FALSE_CLAIMS[:1])
     return ASKED[0].name
 
 
@@ -98,7 +103,8 @@ def test_a_false_claim_that_can_be_proved_is_a_violation(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, one_obligation: str
 ) -> None:
     assert one_obligation
-    monkeypatch.setattr(doubting, "FALSE_CLAIMS", ASKED[1:2])
+    monkeypatch.setattr(proving, "FALSE_CLAIMS", ASKED[1:2])
+    monkeypatch.setitem(answered_module._FALSE, ASKED[1].name, ASKED[1])
     answer = rankproof("prove")
     assert re.search(r"round-invariant/step +PROVED\n", answer.out)
     assert answer.out.splitlines()[-1].endswith("0 of 1 false claims are refuted")
@@ -111,19 +117,20 @@ def test_a_cross_check_asks_the_second_solver_each_text(
 ) -> None:
     asked = []
 
-    def second(text: str, timeout_s: float) -> Answer:
+    def second(text: str, timeout_s: float) -> tuple[Answer, Answer]:
         asked.append(text)
-        return z3_answers(text, timeout_s)
+        return z3_answers_both(text, timeout_s)
 
-    monkeypatch.setattr(prove_module, "cvc5_answers", second)
+    monkeypatch.setattr(prove_module, "cvc5_answers_both", second)
     document = json.loads(rankproof("prove", "--cross-check", "--format", "json").out)
-    assert (document["solvers"], document["verdict"], len(asked)) == (["z3", "cvc5"], "holds", 3)
+    assert (document["solvers"], document["verdict"], len(asked)) == (["z3", "cvc5"], "holds", 2)
+    assert [text.count("(check-sat)") for text in asked] == [2, 2]
 
 
 def test_solvers_that_disagree_are_loud_and_undetermined(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, one_obligation: str
 ) -> None:
-    monkeypatch.setattr(prove_module, "cvc5_answers", lambda text, timeout_s: Answer.SAT)
+    monkeypatch.setattr(prove_module, "cvc5_answers_both", lambda text, timeout_s: (Answer.SAT, Answer.SAT))
     answer = rankproof("prove", "--cross-check")
     assert "THE SOLVERS DISAGREE: z3 says unsat, cvc5 says sat" in " ".join(answer.out.split())
     assert answer.out.splitlines()[-1].endswith(f"; THE SOLVERS DISAGREE on {one_obligation}")

@@ -12,8 +12,12 @@ import pytest
 from rankproof import exploring, verifying
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.machine import Findings
 from rankproof.conformance.search import Ran
+from rankproof.conformance.walking import Walked
+from rankproof.conformance.worlds import WORLDS as OPERATED
 from rankproof.exploring import WORLDS, Seen
+from rankproof.model.actions import KINDS
 from rankproof.model.assumptions import ASSUMPTIONS
 from rankproof.model.explorer import Exploration
 from rankproof.model.faults import FAULTS
@@ -33,11 +37,20 @@ RUN = Fuzzing(
 )
 
 
+def operated(**others: int) -> Walked:
+    """What a walk comes to in which each action was taken once, but for these."""
+    findings = Findings()
+    findings.examples, findings.steps = 1, 7
+    findings.taken.update(dict.fromkeys(KINDS, 1) | others)
+    return Walked({OPERATED[0]: findings})
+
+
 @pytest.fixture(scope="module")
 def green() -> Results:
     """Every stage with one entry, and all of them well."""
     seen = Seen(SMALLEST, Exploration(Verdict.HOLDS, 371, 972, 21))
-    return Results(list(prove(obligations=OBLIGATIONS[:1])), [refute(FAULTS["use-before-wait"])], [seen], [RUN])
+    proofs = list(prove(obligations=OBLIGATIONS[:1]))
+    return Results(proofs, [refute(FAULTS["use-before-wait"])], [seen], [RUN], operated())
 
 
 @pytest.fixture
@@ -45,6 +58,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stages as they are, each with little to do."""
     monkeypatch.setattr(verifying, "FAULTS", {"use-before-wait": FAULTS["use-before-wait"]})
     monkeypatch.setattr(verifying, "REAL", (Real(1, 2, 2),))
+    monkeypatch.setattr(verifying, "walk", lambda **_: operated())
     explore_all = exploring.explore_all
     monkeypatch.setattr(exploring, "explore_all", lambda progress: explore_all(progress, (SMALLEST,)))
 
@@ -58,6 +72,7 @@ def test_every_stage_runs_and_the_summary_comes_last(rankproof: Callable[..., An
         "Known faults, each held against the property that it is to break",
         "Bounded worlds, every interleaving of ranks that move alone",
         "The reference implementation on real processes, against the model",
+        "Every operation and topology of it, on real processes",
         "use-before-wait  reads=before-wait",
         "For every number of ranks, of acks and of steps",
         "Within bounds",
@@ -76,7 +91,8 @@ def test_every_stage_runs_and_the_summary_comes_last(rankproof: Callable[..., An
 def test_the_json_document_holds_every_stage(rankproof: Callable[..., Any]) -> None:
     document = json.loads(rankproof("verify", "--format", "json").out)
     assert document["verdict"] == "holds"
-    assert [len(document[stage]) for stage in ("proofs", "faults", "worlds", "runs")] == [ASKED, 1, 1, 1]
+    stages = ("proofs", "faults", "worlds", "runs", "operations")
+    assert [len(document[stage]) for stage in stages] == [ASKED, 1, 1, 1, 1]
     assert document["runs"][0]["ranks"] == 2
     assert document["assumptions"]["same-order"] == ASSUMPTIONS["same-order"].says
     assert document["not_shown"] == list(NOT_SHOWN)
@@ -99,9 +115,15 @@ def test_no_stage_is_left_out_of_the_verdict(green: Results, verdict: Verdict) -
     assert [results.verdict for results in spoilt] == [verdict] * 4
 
 
+def test_an_action_that_no_real_run_took_leaves_it_undetermined(green: Results) -> None:
+    assert replace(green, operations=operated(withdraw=0)).verdict is Verdict.UNDETERMINED
+    assert replace(green, operations=Walked({}, "the ranks could not be started")).verdict is Verdict.UNDETERMINED
+
+
 @pytest.mark.parametrize("stage", ["proofs", "refutations", "worlds", "runs"])
 def test_a_stage_in_which_nothing_ran_leaves_it_undetermined(green: Results, stage: str) -> None:
-    assert replace(green, **{stage: []}).verdict is Verdict.UNDETERMINED
+    nothing: dict[str, Any] = {stage: []}
+    assert replace(green, **nothing).verdict is Verdict.UNDETERMINED
 
 
 def _with(proof: Proof, verdict: Verdict) -> Proof:
@@ -132,6 +154,7 @@ def test_every_check_of_every_stage_is_a_result_for_a_ci_system(
         ("refute", "use-before-wait", Verdict.HOLDS),
         ("explore", "blocking: 2 ranks, 1 ack", Verdict.HOLDS),
         ("fuzz", "rankproof.conformance.reference:pipelined on 2 ranks, lag 1", Verdict.HOLDS),
+        ("operations", "TP 2, pipelined on 2 processes", Verdict.HOLDS),
     ]
 
 
