@@ -52,11 +52,8 @@ class Real:
 REAL: tuple[Real, ...] = (Real(1, 2, 40), Real(0, 2, 20), Real(1, 4, 8))
 """A third of a minute on two cores, most of it for starting processes and for four ranks on two cores."""
 
-OPERATIONS_S = 10.0
+OPERATIONS_S = 6.0
 """Seconds after which the worlds of every operation see no more random commands, but each its beginnings."""
-
-WAIT_S = 6.0
-"""Seconds that a wait may last there: twice the usual, as four ranks may share two cores with other work."""
 
 SEED = 0
 
@@ -166,13 +163,7 @@ def _run_real(output: Output, progress: Progress, launcher: Launcher) -> Iterato
 
 
 def _operate(output: Output, progress: Progress, launcher: Launcher) -> Walked:
-    walked = walk(
-        seed=SEED,
-        timeout=WAIT_S,
-        seconds=OPERATIONS_S,
-        launcher=launcher,
-        progress=lambda world, _: progress(world.says),
-    )
+    walked = walk(seed=SEED, seconds=OPERATIONS_S, launcher=launcher, progress=lambda world, _: progress(world.says))
     for row in walked.rows():
         failed = walked.failure is not None and walked.failure[0].says == row["world"]
         verdict = Verdict.VIOLATED if failed else Verdict.HOLDS if row["schedules"] else Verdict.UNDETERMINED
