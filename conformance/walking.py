@@ -63,10 +63,10 @@ class Walked:
 
     @property
     def verdict(self) -> Verdict:
-        """Undetermined where a world saw no schedule, or an action of the model was never taken."""
+        """Undetermined where no rank made a step in some world, or an action of the model was never taken."""
         if self.failure:
             return Verdict.VIOLATED
-        whole = all(each.examples for each in self.found.values())
+        whole = all(each.steps for each in self.found.values())
         return Verdict.UNDETERMINED if self.lost or self.not_taken or not whole else Verdict.HOLDS
 
     def rows(self) -> list[Row]:
@@ -136,10 +136,11 @@ def walk(
                 except HarnessLost as error:
                     lost = lost or f"{world.says}: {error}"
                 except Mismatch as mismatch:
-                    if _shows_again(pool, world, found[world], PATIENCE * timeout):
+                    why_not = _why_not_shown_again(pool, world, found[world], PATIENCE * timeout)
+                    if why_not is None:
                         return Walked(found)
                     found[world].failure = None
-                    lost = lost or f"{world.says}: seen once, and not with {PATIENCE} times the limit: {mismatch}"
+                    lost = lost or f"{world.says}: {why_not}: {mismatch}"
     return Walked(found, lost)
 
 
@@ -164,8 +165,13 @@ def walk_on(
             machine.teardown()
 
 
-def _shows_again(pool: RankPool, world: World, findings: Findings, timeout: float) -> bool:
-    """Whether the schedule that failed fails once more on new ranks with that limit."""
+def _why_not_shown_again(pool: RankPool, world: World, findings: Findings, timeout: float) -> str | None:
+    """Why the schedule that failed does not fail once more, on new ranks with that limit; None where it does."""
     assert findings.failure is not None
-    pool.regroup(timeout=timeout)
-    return rerun(world.model, pool, Capabilities(), findings.failure.commands, ()) is not None
+    try:
+        pool.regroup(timeout=timeout)
+        if rerun(world.model, pool, Capabilities(), findings.failure.commands, ()) is not None:
+            return None
+    except HarnessLost as error:
+        return f"seen once, and could not be looked at again ({error})"
+    return f"seen once, and not with {PATIENCE} times the limit"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from rankproof.conformance.capabilities import PLENTY
 from rankproof.conformance.commands import Command, Step
 from rankproof.impl.chain import OUTSTANDING
 from rankproof.model.actions import (
@@ -15,8 +16,11 @@ from rankproof.model.actions import (
     Decline,
     Detach,
     Enqueue,
+    Evict,
     Finish,
+    Flush,
     Lose,
+    Reset,
     Stall,
     Swap,
     Throw,
@@ -29,9 +33,6 @@ from rankproof.model.scenario import Scenario
 WORDS: tuple[Word, ...] = ("request", "round", "mode", "layout", "epoch", "enqueued", "popped")
 """The guard words of the reference implementation, where lanes are filled in the same step on every rank."""
 
-PLENTY = 300
-"""More of everything than one random schedule comes to."""
-
 _REFERENCE = "rankproof.conformance.reference"
 
 
@@ -42,7 +43,8 @@ class World:
     says    the topology and what happens, in a few words
     subject the factory in `rankproof.conformance.reference`
     model   the protocol with its guard words, and what the engine does and what goes wrong
-    begins  commands, each of them with which a schedule begins, as random ones may not come so far
+    begins  commands, each of them with which a schedule begins: random ones may not come so far, or there is no time
+            for any; so every world has one
     """
 
     says: str
@@ -99,7 +101,9 @@ def _with_storage(says: str, subject: str, protocol: Protocol, scenario: Scenari
     late = scenario.ahead if scenario.topology == "pipeline" else 0
     made = _steps(ranks, late + protocol.window + 1)
     attached = (*map(Attach, range(ranks)), *made, *_filled(ranks, len(scenario.lanes) - 1))
-    return World(says, subject, model, (attached, (*attached, *map(Detach, range(ranks)), *made)))
+    emptied = (*_filled(ranks), *(Finish(rank, 0, ack) for ack in range(2) for rank in range(ranks)))
+    emptied += (*(Evict(rank, 0) for rank in range(ranks)), *map(Flush, range(ranks)))
+    return World(says, subject, model, (attached, (*attached, *map(Detach, range(ranks)), *made, *emptied)))
 
 
 def _gone(says: str, subject: str, protocol: Protocol, *begins: tuple[Command, ...]) -> World:
@@ -119,12 +123,17 @@ WORLDS: tuple[World, ...] = (
     _with_storage("TP 4, pipelined", "with_storage", PIPELINED, replace(_ENGINE, ranks=4)),
     _with_storage("CP 2 x TP 2, blocking", "grid_2x2_with_storage", BLOCKING, replace(_ENGINE, ranks=4)),
     _with_storage("PP 2 x TP 2, blocking", "pipeline_2x2_with_storage", BLOCKING, _PIPELINE),
-    World("TP 2, pipelined, reset in other steps", "unaligned", Model(guarded(PIPELINED, "enqueued"), _UNALIGNED)),
+    World(
+        "TP 2, pipelined, reset in other steps",
+        "unaligned",
+        Model(guarded(PIPELINED, "enqueued"), _UNALIGNED),
+        ((*_filled(2), *_steps(2, 1), Reset(0), *_steps(2, 2), Reset(1), *_steps(2, 2)),),
+    ),
     World(
         "TP 2, pipelined, acks lost, swapped and stalled",
         "on_its_own_group",
         Model(guarded(PIPELINED, "request"), replace(_FAULTY, losses=1, swaps=1, stalls=2)),
-        ((*_filled(2), Lose(1, 0, 2)), (*_filled(2), Swap(1, 0, 2)), (*_filled(2), Stall(1, 0, 0))),
+        tuple((*_filled(2), wrong, *_steps(2, 2)) for wrong in (Lose(1, 0, 2), Swap(1, 0, 2), Stall(1, 0, 0))),
     ),
     World(
         "TP 2, blocking, an ack taken out of its lane",
@@ -140,7 +149,7 @@ WORLDS: tuple[World, ...] = (
     ),
     _gone("pipelined", "on_its_own_group", PIPELINED, (*_filled(2), *_steps(2, 1), Throw(1))),
     _gone("blocking", "blocking_on_its_own_group", BLOCKING, (*_filled(2), *_steps(2, 1), Crash(1))),
-    _gone("depth 2", "depth_2_on_its_own_group", depth(2)),
+    _gone("depth 2", "depth_2_on_its_own_group", depth(2), (*_filled(2), *_steps(2, 3), Crash(0))),
     World(
         "PP 2 x TP 2, blocking, a rank throws or is killed",
         "pipeline_2x2",
@@ -151,6 +160,7 @@ WORLDS: tuple[World, ...] = (
         "TP 2, the second rank blocking",
         "mixed_modes",
         Model(guarded(PIPELINED, "request"), replace(_FAULTY, blocking_ranks=1)),
+        (_steps(2, 2),),
     ),
 )
 """Every topology of the implementation with every operation, and what may go wrong."""

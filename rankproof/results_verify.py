@@ -53,7 +53,7 @@ def of_operations(walked: Walked) -> Iterator[Result]:
     """One result a world of the reference implementation on real processes."""
     failed, says = (walked.failure[0].says, walked.failure[1].says) if walked.failure else ("", "")
     for row in walked.rows():
-        verdict = Verdict.HOLDS if row["schedules"] else Verdict.UNDETERMINED
+        verdict = Verdict.HOLDS if row["steps"] else Verdict.UNDETERMINED
         counts = f"{row['schedules']:,} schedules, {row['steps']:,} steps"
         if row["world"] == failed:
             verdict, counts = Verdict.VIOLATED, says

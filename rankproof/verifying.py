@@ -166,7 +166,7 @@ def _operate(output: Output, progress: Progress, launcher: Launcher) -> Walked:
     walked = walk(seed=SEED, seconds=OPERATIONS_S, launcher=launcher, progress=lambda world, _: progress(world.says))
     for row in walked.rows():
         failed = walked.failure is not None and walked.failure[0].says == row["world"]
-        verdict = Verdict.VIOLATED if failed else Verdict.HOLDS if row["schedules"] else Verdict.UNDETERMINED
+        verdict = Verdict.VIOLATED if failed else Verdict.HOLDS if row["steps"] else Verdict.UNDETERMINED
         output.say(f"  {row['world']:<48} ", (f"{verdict:<12} ", verdict), (f"{row['steps']:6,} steps", "quiet"))
     if walked.failure:
         output.paragraph(walked.failure[1].says, indent=4, hang=2, style="violated")

@@ -8,13 +8,16 @@ from contextlib import contextmanager
 
 import pytest
 
+from rankproof.conformance import walking
 from rankproof.conformance.blame import broken_property
-from rankproof.conformance.driver import Command, Driver, Mismatch, Step
+from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
-from rankproof.conformance.machine import Findings
+from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.outcome import Outcome
 from rankproof.conformance.pool import RankPool
 from rankproof.conformance.replay import replay
+from rankproof.conformance.shrink import rerun
 from rankproof.conformance.walking import Walked, walk, walk_on
 from rankproof.conformance.worlds import WORLDS, World, not_taken
 from rankproof.impl.acks import Ack, Lane, LaneKind
@@ -52,17 +55,17 @@ def world_named(subject: str, **bounds: int) -> World:
     )
 
 
-def counted(examples: int = 1, **taken: int) -> Findings:
+def counted(steps: int = 1, **taken: int) -> Findings:
     """What a world comes to in which every action was taken once, or so often."""
     findings = Findings()
-    findings.examples, findings.taken = examples, dict.fromkeys(KINDS, 1) | taken
+    findings.examples, findings.steps, findings.taken = 1, steps, dict.fromkeys(KINDS, 1) | taken
     return findings
 
 
 def test_a_walk_in_which_a_world_or_an_action_was_left_out_has_no_verdict() -> None:
     first, second = WORLDS[:2]
     assert Walked({first: counted(), second: counted()}).verdict is Verdict.HOLDS
-    assert Walked({first: counted(), second: counted(examples=0)}).verdict is Verdict.UNDETERMINED
+    assert Walked({first: counted(), second: counted(steps=0)}).verdict is Verdict.UNDETERMINED
     assert Walked({first: counted()}, "nobody saw how rank 1 ended").verdict is Verdict.UNDETERMINED
     missing = Walked({first: counted(notice=0), second: counted(notice=0)})
     assert missing.verdict is Verdict.UNDETERMINED
@@ -104,6 +107,7 @@ def test_the_reference_does_in_every_world_what_the_model_does_and_no_action_sta
     assert set(walked.found) == set(WORLDS)
     for world, findings in walked.found.items():
         assert findings.examples == len(world.begins) + 1
+        assert world.begins, f"{world.says} takes no step where there is no time for random ones"
         assert findings.taken["issue"] > 1, world.says
         assert not world.model.scenario.attaches or findings.taken["change"] > 0, world.says
 
@@ -319,3 +323,47 @@ def test_random_schedules_find_an_implementation_in_which(
         pytest.raises(Mismatch),
     ):
         walk_on(ranks, world, Findings(), rounds=20)
+
+
+class InMemory(MemoryRanks):
+    """Ranks in memory where ranks in processes are asked for."""
+
+    def __init__(self, ranks: int, **config: object) -> None:
+        super().__init__(ranks, factory=str(config["factory"]), timeout=3.0)
+
+    def regroup(self, *, lanes: tuple[str, ...] | None = None, **_: object) -> tuple[Outcome | None, ...]:
+        self._lanes = lanes or self._lanes
+        return super().regroup()
+
+
+def gone(*_: object) -> Failure | None:
+    """The ranks do not come up again."""
+    raise HarnessLost("no rank came up")
+
+
+def nothing(*_: object) -> Failure | None:
+    """What was different is not any more."""
+
+
+@pytest.mark.parametrize(
+    ("again", "verdict", "lost"),
+    [
+        (rerun, Verdict.VIOLATED, ""),
+        (nothing, Verdict.UNDETERMINED, "TP 2, pipelined: seen once, and not with 4 times the limit: rank "),
+        (
+            gone,
+            Verdict.UNDETERMINED,
+            "TP 2, pipelined: seen once, and could not be looked at again (no rank came up): ",
+        ),
+    ],
+)
+def test_a_difference_must_show_again(
+    monkeypatch: pytest.MonkeyPatch, again: object, verdict: Verdict, lost: str
+) -> None:
+    monkeypatch.setattr(Lanes, "replace", stays)
+    monkeypatch.setattr(walking, "RankPool", InMemory)
+    monkeypatch.setattr(walking, "rerun", again)
+    walked = walk(20, worlds=[world_named("with_storage")])
+    assert walked.verdict is verdict
+    assert walked.lost.startswith(lost)
+    assert bool(walked.lost) is bool(lost)
