@@ -28,7 +28,7 @@ test: $(LINKED)
 	@echo "format";  $(BIN)/ruff format --quiet --check .
 	@echo "types";   MYPYPATH="$$(echo build/__editable__.*)" $(BIN)/mypy -p rankproof -p tests
 	@echo "imports"; cd .venv && bin/lint-imports --no-logo ../pyproject.toml
-	@echo "tests";   $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	@echo "tests";   $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 env: $(LINKED)
 

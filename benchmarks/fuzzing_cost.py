@@ -1,4 +1,4 @@
-"""What fuzzing costs: the model alone, subjects in memory, on real processes, and on fresh ones for each schedule."""
+"""What fuzzing costs: the model alone, bare steps, subjects in memory, on processes, and on fresh ones each time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from functools import partial
 from rankproof.benchmarks.frame import Case, Lost, Samples
 from rankproof.benchmarks.fresh import FreshRanks
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.driver import Command, Driver, Step
-from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.driver import Compared, Driver
 from rankproof.conformance.launcher import Launcher
-from rankproof.conformance.machine import Findings
+from rankproof.conformance.machine import MOVES_AN_EXAMPLE, Findings, machine_for
+from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.outcome import Ok, Outcome
 from rankproof.conformance.pool import RankPool
 from rankproof.conformance.ranks import Pool
-from rankproof.conformance.search import STEPS_AN_EXAMPLE, Ran, search
+from rankproof.conformance.search import Ran, search
 from rankproof.conformance.underway import Begun
-from rankproof.model.actions import Close
 from rankproof.model.properties import CHECKED, Property
 
 SUBJECT = "rankproof.conformance.reference:pipelined"
 HELD_TO = Capabilities()
-"""What every way is held to. Random schedules of it are not the same schedules in every way: memory makes a seed of its
-own from that of the turn, more ranks are another model, and the model alone draws without hypothesis."""
+"""What every way is held to. Random schedules of it are not the same schedules in every way: more ranks are another
+model, and the model alone draws without hypothesis."""
 
 TIMEOUT_S = 10.0
 SECONDS_A_TURN = 11.0
@@ -72,46 +71,56 @@ class _Nobody:
         """It is done."""
         return Ok()
 
+    def renew(self) -> None:
+        """There is nothing to renew."""
+
+    def regroup(self) -> None:
+        """Nor here."""
+
 
 class _Unheld(Driver):
-    """Takes the model through commands as for a subject, and compares nothing."""
+    """Takes the model through commands as for a subject, and counts them, but holds no reply against it."""
 
     def _compare(self, rank: int, busy: Begun, outcome: Outcome) -> None:
         assert outcome == Ok(), f"{busy.name} on rank {rank}"
+        if busy.name:
+            self.compared.append(Compared(rank, busy.name, busy.popped))
 
 
 def _alone(_: Launcher, examples: int, seed: int, checked: Sequence[Property]) -> Ran:
-    """The model, and the properties that it is held against on the way, with no subject and without hypothesis."""
-    draw = random.Random(seed)
+    """The moves of the fuzzer, and the model through them, with no subject and without hypothesis."""
+    model, findings, draw = HELD_TO.model(2), Findings(), random.Random(seed)
+    kind = machine_for(model, _Nobody(), findings, HELD_TO, checked)
     began = time.perf_counter()
-    given: list[Command] = []
     for _example in range(examples):
-        driver = _Unheld(HELD_TO.model(2), _Nobody(), HELD_TO, checked=checked)
-        for _command in range(STEPS_AN_EXAMPLE):
-            by_kind: dict[type, list[Command]] = {}
-            for command in driver.possible():
-                by_kind.setdefault(type(command), []).append(command)
-            by_kind.pop(Close, None)
-            given.append(draw.choice(draw.choice(list(by_kind.values()))))
-            driver.give(given[-1])
-        driver.catch_up()
-    steps = sum(isinstance(command, Step) for command in given)
-    return Ran(examples, len(given), steps, seconds=time.perf_counter() - began)
+        machine = kind()
+        machine.driver = _Unheld(model, _Nobody(), HELD_TO, checked=checked)
+        machine.run(draw.getrandbits(64))
+        machine.teardown()
+    return Ran.of(findings, time.perf_counter() - began)
 
 
-def _in_memory(launcher: Launcher, examples: int, seed: int) -> Ran:
-    found = fuzz(
-        SUBJECT,
-        capabilities=HELD_TO,
-        examples=examples,
-        seed=seed,
-        timeout=TIMEOUT_S,
-        transports=("memory",),
-        launcher=launcher,
-    )
-    if found.failure or found.memory is None:
-        raise Lost(f"in memory: {_line(found.failure or found.note)}")
-    return found.memory
+def _bare(_: Launcher, examples: int, seed: int, ranks: int) -> Ran:  # noqa: ARG001 # nothing is drawn
+    """Nothing but steps, one on each rank in turn and `MOVES_AN_EXAMPLE` of each: no acks, no model, no hypothesis."""
+    took = 0.0
+    with MemoryRanks(ranks, factory=SUBJECT, lanes=HELD_TO.names, timeout=TIMEOUT_S) as pool:
+        for _example in range(examples):
+            began = time.perf_counter()
+            for _step in range(MOVES_AN_EXAMPLE):
+                for rank in range(ranks):
+                    pool.send(rank, "step")
+                for rank in range(ranks):
+                    if not isinstance(outcome := pool.receive(rank), Ok):
+                        raise Lost(f"rank {rank}: {outcome}")
+            took += time.perf_counter() - began
+            pool.renew()
+    steps = examples * MOVES_AN_EXAMPLE * ranks
+    return Ran(examples, steps, steps, seconds=took)
+
+
+def _in_memory(_: Launcher, examples: int, seed: int, ranks: int) -> Ran:
+    with MemoryRanks(ranks, factory=SUBJECT, lanes=HELD_TO.names, timeout=TIMEOUT_S) as pool:
+        return _searched(pool, ranks, examples, seed)
 
 
 def _on_processes(launcher: Launcher, examples: int, seed: int, ranks: int) -> Ran:
@@ -142,7 +151,9 @@ def _line(text: str) -> str:
 WAYS: Mapping[str, Way] = {
     "model alone": Way(30, partial(_alone, checked=())),
     "model, properties checked": Way(10, partial(_alone, checked=CHECKED)),
-    "in memory, 2 ranks": Way(10, _in_memory),
+    "bare steps in memory, 4 ranks": Way(30, partial(_bare, ranks=4)),
+    "in memory, 2 ranks": Way(40, partial(_in_memory, ranks=2)),
+    "in memory, 4 ranks": Way(30, partial(_in_memory, ranks=4)),
     "2 real ranks": Way(20, partial(_on_processes, ranks=2)),
     "4 real ranks": Way(8, partial(_on_processes, ranks=4)),
     "2 fresh processes each": Way(2, _on_fresh_ones),

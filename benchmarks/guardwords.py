@@ -1,4 +1,4 @@
-"""What the guard words cost: the pipelined agreement with and without them, and with nothing but its counts."""
+"""What the guard words cost: the pipelined agreement with and without them, with counts alone, and by all_reduce."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from rankproof.benchmarks.interleaved import Setting, in_turn
 from rankproof.benchmarks.results import Measured, Results
 from rankproof.benchmarks.turns import Column, Turns, middle, over_turns, ratio, turns
 
-KINDS = ("pipelined", "unguarded", "bare")
-"""The implementation, the same without guard words, and counts alone on plain queues."""
-
-WITHOUT = KINDS[1:]
+KINDS = ("pipelined", "unguarded", "bare", "reduced")
+"""The implementation; without guard words; counts alone on plain queues; and the whole, but by a MIN all_reduce."""
 
 FORWARDS_MS = (1.0, 10.7)
 RANKS = (2, 4)
@@ -46,7 +44,7 @@ ITEM = Item("guards", "the same pipelined loop with and without guard words", ca
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What guard words, or all that is not the bare protocol, add to a step.
+    """What the implementation adds to a step of each other kind: guard words, or all that is not the bare protocol.
 
     loop      to the wall time of a step with its forward, as a fraction of it
     core_s    to the time of the core in the rank's own thread, in seconds
@@ -60,17 +58,23 @@ class Difference:
 
 def differences(results: Results) -> list[Difference]:
     """One for each setting that was measured."""
-    found = [_difference(measured) for measured in results.of("guards") if turns(measured, KINDS).count]
+    found = [_difference(measured) for measured in results.of("guards") if turns(measured, _kinds(measured)).count]
     return sorted(found, key=lambda each: (each.ranks, each.forward_ms))
 
 
+def _kinds(measured: Measured) -> list[str]:
+    """Those that the run had: `reduced` came later than the others."""
+    had = {sample["kind"] for sample in measured.samples}
+    return [kind for kind in KINDS if kind in had or kind != "reduced"]
+
+
 def _difference(measured: Measured) -> Difference:
-    several = turns(measured, KINDS)
+    several, others = turns(measured, _kinds(measured)), _kinds(measured)[1:]
     return Difference(
         ranks=int(measured.parameters["ranks"]),
         forward_ms=float(measured.parameters["forward_ms"]),
-        loop={kind: over_turns(several, partial(_added, kind=kind)) for kind in WITHOUT},
-        core_s={kind: over_turns(several, partial(_added_core, kind=kind)) for kind in WITHOUT},
+        loop={kind: over_turns(several, partial(_added, kind=kind)) for kind in others},
+        core_s={kind: over_turns(several, partial(_added_core, kind=kind)) for kind in others},
     )
 
 

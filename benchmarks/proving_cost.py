@@ -1,4 +1,8 @@
-"""What proofs cost: every obligation put to each solver, in turn."""
+"""What proofs cost: every obligation put to each solver, in turn.
+
+It is what the solvers do, in one process that has started. Whoever waits for `rankproof prove` waits besides for its
+start, for the false claims and for the report, and not for the sum of it, for it works on all cores.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from rankproof.benchmarks.delayed import DelayedTransport
 from rankproof.benchmarks.unguarded import UnguardedSync
 from rankproof.conformance.channel import Channel
 from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.group import gloo_group
 from rankproof.impl.sync import AckSync
 from rankproof.impl.transport import GlooTransport, Transport
@@ -34,8 +35,16 @@ class Part(Protocol):
     def close(self) -> object: ...
 
 
-LAGS: Mapping[str, int] = {"blocking": 0, "pipelined": 1, "depth 2": 2, "depth 4": 4, "unguarded": 1, "bare": 1}
-"""Each way to agree, by its name, and its lag; `alone` is no agreement."""
+LAGS: Mapping[str, int] = {
+    "blocking": 0,
+    "pipelined": 1,
+    "depth 2": 2,
+    "depth 4": 4,
+    "unguarded": 1,
+    "bare": 1,
+    "reduced": 1,
+}
+"""Each way to agree, by its name, and its lag; `alone` is no agreement, and `reduced` is `pipelined` by all_reduce."""
 
 OF_ITS_OWN: Mapping[str, Callable[[Transport, Mapping[str, LaneKind]], Part]] = {
     "unguarded": UnguardedSync,
@@ -210,7 +219,7 @@ def _loop(kind: str, opening: Opening) -> Loop:
     lag = LAGS[kind]
     store = PrefixStore(kind, FileStore(opening.store_file, opening.world))
     group = gloo_group(opening.rank, opening.world, store, opening.timeout, lag)
-    gloo = GlooTransport(group)
+    gloo = GlooTransport(group) if kind == "reduced" else ExchangeTransport(group)
     delayed = DelayedTransport(gloo, opening.delay_s) if opening.delay_s else None
     opened = OF_ITS_OWN.get(kind, partial(AckSync, lag=lag, cumulative=lag > 1))
     return Loop(opened(delayed or gloo, kinds), delayed, lanes, seed)

@@ -20,6 +20,7 @@ def cases(effort: Effort) -> Sequence[Case]:
     return [
         proving_cost.case(proving_cost.TURNS * effort.repeat),
         exploring_cost.case(exploring_cost.SECONDS * effort.repeat),
+        exploring_cost.reduced_case(exploring_cost.SECONDS * effort.repeat),
         fuzzing_cost.case(fuzzing_cost.TURNS * effort.repeat),
         finding_cost.case(),
         finding_cost.hunting_case(effort.seed, effort.repeat),

@@ -59,6 +59,7 @@ class World:
     """One bounded world, and how far its search came.
 
     grown_bytes  memory of a state, or None where a world is too small to tell
+    reduced      whether only the schedules that stand for all others were run
     """
 
     ranks: int
@@ -68,6 +69,7 @@ class World:
     states: int
     seconds: float
     grown_bytes: float | None
+    reduced: bool
 
 
 ENOUGH_STATES = 20_000
@@ -85,10 +87,12 @@ def worlds(results: Results) -> list[World]:
             int(sample["states"]),
             float(sample["seconds_s"]),
             int(sample["grown_bytes"]) / int(sample["states"]) if int(sample["states"]) >= ENOUGH_STATES else None,
+            case != "explorer",
         )
-        for sample in _samples(results, "explorer")
+        for case in ("explorer", "explorer, reduced")
+        for sample in _samples(results, case)
     ]
-    return sorted(found, key=lambda world: (not world.whole, world.states))
+    return sorted(found, key=lambda world: (world.reduced, not world.whole, world.states))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,11 @@ def _worlds(results: Results) -> list[Table]:
                 "A world that was not seen whole in its share of the time says how far the search had come. States are "
                 "those of the world: those that differ only in which rank is which are visited once and counted each, "
                 "so that of 3 ranks up to six are counted in the time of one. Bytes are what the process has grown by.",
+                *(
+                    ["Reduced is a world of which only the schedules were run that stand for all others."]
+                    if any(world.reduced for world in found)
+                    else []
+                ),
             ),
         )
     ]
@@ -55,7 +60,7 @@ def _worlds(results: Results) -> list[Table]:
 
 def _world(world: World) -> tuple[str, ...]:
     return (
-        f"{world.ranks}, {world.lanes}, {world.acks}",
+        f"{world.ranks}, {world.lanes}, {world.acks}{' (reduced)' if world.reduced else ''}",
         f"{world.states:,}",
         f"{world.seconds:.2f}",
         short(world.states / world.seconds),

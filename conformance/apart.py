@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.channel import Channel
-from rankproof.conformance.driver import HarnessLost
+from rankproof.conformance.confirming import PATIENCE, confirmed
 from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.memory import MemoryRanks
@@ -88,7 +88,7 @@ def _followed(job: Job, process: Process, progress: Callable[[int], None]) -> Se
                     raise message
                 case Capabilities():
                     held_to = message
-                    within = 3 * job.timeout + job.shrink_seconds + _SPARE
+                    within = 3 * (1 + PATIENCE) * job.timeout + job.shrink_seconds + _SPARE
                 case int():
                     progress(message)
                 case Searched():
@@ -138,10 +138,9 @@ def said_by(factory: Factory) -> tuple[Capabilities | None, str]:
     raise BadInput(f"{where}: its capabilities are a {type(found).__name__}, not rankproof.conformance's Capabilities")
 
 
-def _ranks(job: Job, held_to: Capabilities) -> MemoryRanks:
-    return MemoryRanks(
-        job.ranks, factory=job.factory, lanes=held_to.names, timeout=job.timeout, reply_within=3 * job.timeout
-    )
+def _ranks(job: Job, held_to: Capabilities, patience: int = 1) -> MemoryRanks:
+    timeout = patience * job.timeout
+    return MemoryRanks(job.ranks, factory=job.factory, lanes=held_to.names, timeout=timeout, reply_within=3 * timeout)
 
 
 def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
@@ -172,18 +171,23 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     except BadInput as bad:
         return Searched(held_to, note=str(bad))
     ran = Ran.of(findings, time.monotonic() - began)
-    if ranks.unsupported and not _is_of_the_subject(findings.failure, job, held_to):
-        return Searched(held_to, ran, note=ranks.unsupported)
-    return Searched(held_to, ran, findings.failure, note)
-
-
-def _is_of_the_subject(failure: Failure | None, job: Job, held_to: Capabilities) -> bool:
-    """Whether a failure comes again on ranks that are not asked for what only processes have."""
+    failure = findings.failure
+    if ranks.unsupported:
+        again = failure and _again(failure, job, held_to)
+        return Searched(held_to, ran, again, note="" if again else ranks.unsupported)
     if failure is None:
-        return False
+        return Searched(held_to, ran, note=note)
+    looked = confirmed(failure, lambda: _again(failure, job, held_to, PATIENCE))
+    if isinstance(looked, Failure):
+        return Searched(held_to, ran, looked, note)
+    return Searched(held_to, ran, note=f"what went wrong in memory rests on time, and {looked}: {failure.says}")
+
+
+def _again(failure: Failure, job: Job, held_to: Capabilities, patience: int = 1) -> Failure | None:
+    """How a failure comes again in memory, on ranks that are not asked for what only processes have; None where not."""
     try:
-        with _ranks(job, held_to) as ranks:
+        with _ranks(job, held_to, patience) as ranks:
             again = rerun(failure.schedule.model, ranks, held_to, failure.commands, checked=())
-            return again is not None and not ranks.unsupported
-    except (HarnessLost, BadInput, ValueError):
-        return False
+            return None if ranks.unsupported else again
+    except (BadInput, ValueError):
+        return None

@@ -69,6 +69,10 @@ class Idle:
     rank: int
 
 
+TIMING: Mapping[str, type[Stop | Continue | Idle]] = {"stop": Stop, "continue": Continue, "idle": Idle}
+"""The commands that only change when things happen, by the name of their kind; to the model they are nothing."""
+
+
 Fault: TypeAlias = Lose | Swap | Withdraw | Stall | Decline | Throw | Crash | Freeze
 """What goes wrong on one rank: an enqueue fails, acks trade places, a transfer posts no ack, a step throws, a kill.
 
@@ -91,8 +95,8 @@ STORAGE = "storage"
 def calls_of(command: Command, me: RankState, capabilities: Capabilities | None = None) -> tuple[Call, ...]:
     """The calls that carry a command out on a rank that is in state `me`, in order; the last gives the reply.
 
-    None where the subject is told nothing: an enqueue that fails, a transfer that will never finish, and in a lane that
-    is counted by its size an ack that has not finished. What is done to a rank's process is no call either.
+    There are none where the subject is told nothing: an enqueue that fails, a transfer that will never finish, and in
+    a lane that is counted by its size an ack that has not finished. What is done to a rank's process is no call either.
     """
     match command:
         case Enqueue(_, lane, ack):

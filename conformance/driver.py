@@ -6,7 +6,9 @@ import signal
 from collections.abc import Iterator, Sequence
 
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.catching_up import is_behind, own_due
 from rankproof.conformance.commands import (
+    TIMING,
     Command,
     Continue,
     Freeze,
@@ -29,7 +31,7 @@ from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase, promise
 from rankproof.model.properties import CHECKED, Property, Transition
 from rankproof.model.schedule import Schedule
-from rankproof.model.state import CLOSED, State
+from rankproof.model.state import CLOSED, RankState, State
 
 __all__ = ["Command", "Compared", "Driver", "HarnessLost", "Mismatch", "Ranks", "Reply", "Step", "Unruly"]
 
@@ -37,6 +39,9 @@ __all__ = ["Command", "Compared", "Driver", "HarnessLost", "Mismatch", "Ranks", 
 EARLY = 0.02
 """Seconds within which a rank is seen to have ended a step in which it was to wait for its own acks."""
 
+
+_TIMING = tuple(TIMING.values())
+_ENDS = (Crash, Freeze)
 
 _SIGNAL: dict[type[Command], signal.Signals] = {Crash: signal.SIGKILL, Freeze: signal.SIGSTOP}
 
@@ -75,6 +80,7 @@ class Driver:
         self.actions: list[Action] = []
         self.compared: list[Compared] = []
         self._ranks = ranks
+        self._unruly = ranks if isinstance(ranks, Unruly) else None
         self._capabilities = capabilities
         self._checked = checked
         self._busy: dict[int, Begun] = {}
@@ -96,20 +102,19 @@ class Driver:
         """Why the command cannot be given now, or None where it can; one that must wait for a peer can be given."""
         rank = command.rank
         me = self.state.ranks[rank]
-        if isinstance(command, Stop | Continue | Idle):
+        if isinstance(command, _TIMING):
             return self._why_not_timing(command)
-        if isinstance(command, Crash | Freeze) and not isinstance(self._ranks, Unruly):
+        if isinstance(command, _ENDS) and not self._unruly:
             return "these ranks cannot be killed"
-        if self._stopped is not None and (rank == self._stopped or isinstance(command, Crash | Freeze | Throw)):
+        if self._stopped is not None and (rank == self._stopped or isinstance(command, (*_ENDS, Throw))):
             return f"rank {self._stopped} is stopped"
         if self.is_busy(rank):
-            more = isinstance(command, Finish | Enqueue) and self.waits_for_own(rank) and self._stopped is None
-            if not (more or isinstance(command, Crash | Freeze)) or not isinstance(self._ranks, Unruly):
+            more = isinstance(command, (Finish, Enqueue)) and self.waits_for_own(rank) and self._stopped is None
+            if not (more or isinstance(command, _ENDS)) or not self._unruly:
                 return f"rank {rank} has not ended its {(self._busy.get(rank) or self._held[rank]).name}"
-        if isinstance(command, Step | Throw) and self._idle and not self._is_late(rank):
+        if self._idle and isinstance(command, (Step, Throw)) and not self._is_late(rank):
             return "no further step comes"
-        throws = self._happened("throws") < self.model.scenario.throws and first_unfinished(me) is not None
-        if isinstance(command, Throw) and not throws:
+        if isinstance(command, Throw) and not self._may_throw(me):
             return f"the scenario lets no event throw on rank {rank} now"
         if isinstance(command, Evict) and self._capabilities and not self._capabilities.lanes[command.lane].evicts:
             return f"the subject does not evict lane {command.lane}"
@@ -134,7 +139,7 @@ class Driver:
             return "a rank has ended"
         if isinstance(command, Idle):
             return "no further step comes already" if self._idle else None
-        return None if isinstance(self._ranks, Unruly) else "these ranks cannot be stopped"
+        return None if self._unruly else "these ranks cannot be stopped"
 
     def possible(self) -> list[Command]:
         """Every command that can be given now and is something to the model."""
@@ -156,8 +161,8 @@ class Driver:
             case Idle():
                 self._idle = True
             case Stop(rank):
-                assert isinstance(self._ranks, Unruly)
-                self._ranks.kill(rank, signal.SIGSTOP)
+                assert self._unruly
+                self._unruly.kill(rank, signal.SIGSTOP)
                 self._stopped = rank
             case Continue(rank):
                 self._go_on(rank)
@@ -170,8 +175,8 @@ class Driver:
 
     def _go_on(self, rank: int) -> None:
         """Lets a stopped rank go on, and compares what ranks were told to do meanwhile."""
-        assert isinstance(self._ranks, Unruly)
-        self._ranks.kill(rank, signal.SIGCONT)
+        assert self._unruly
+        self._unruly.kill(rank, signal.SIGCONT)
         self._stopped = None
         held, self._held = self._held, {}
         for other, begun in sorted(held.items()):
@@ -194,22 +199,11 @@ class Driver:
     def next_due(self, rank: int) -> Command:
         """The next command that takes `rank`, which is behind, through what another has gone through."""
         if self.waits_for_own(rank):
-            return self._own_due(rank)
+            return own_due(self.state, rank)
         due = next_due(self.model, self.state, rank)
         # A rank that follows others may first need acks of its own, also for what it consumes between two steps.
         follows = rank not in self.model.scenario.voters(rank)
-        return self._own_due(rank) if follows and self.why_not(due) else due
-
-    def _own_due(self, rank: int) -> Command:
-        """What a rank needs that was told to pop acks which it has not finished, or never got."""
-        if unfinished := first_unfinished(self.state.ranks[rank]):
-            return Finish(rank, *unfinished)
-        behind = [
-            (lane, content.next)
-            for lane, content in enumerate(self.state.ranks[rank].lanes)
-            if content.next < max(peer.lanes[lane].next for peer in self.state.ranks)
-        ]
-        return Enqueue(rank, *(behind or [(0, 0)])[0])
+        return own_due(self.state, rank) if follows and self.why_not(due) else due
 
     def schedule(self, breaks: str | None = None, origin: str = "driver") -> Schedule:
         """What the model was taken through so far."""
@@ -219,17 +213,24 @@ class Driver:
     def _all(self) -> range:
         return range(len(self.state.ranks))
 
-    def _happened(self, mishap: str) -> int:
-        return sum(me.mishaps.count(mishap) for me in self.state.ranks)
+    def _may_throw(self, me: RankState) -> bool:
+        """Whether one more event may throw, and this rank has one that has not finished."""
+        thrown = sum(each.mishaps.count("throws") for each in self.state.ranks)
+        return thrown < self.model.scenario.throws and first_unfinished(me) is not None
 
     def _is_late(self, rank: int) -> bool:
-        """Whether there is more for a rank to go through: another has, or it needs one that has ended."""
-        ranks = self.state.ranks
-        if ranks[rank].error:
-            return False
-        needs = {peer for peer in self.model.scenario.voters(rank) if ranks[peer].error not in ("", CLOSED)}
-        behind = ranks[rank].steps < max(peer.steps for peer in ranks)
-        return bool(needs or self.state.ahead_of(rank)) or behind or self.waits_for_own(rank)
+        """Whether there is more for a rank to go through, it waits for its own acks, or another waits for it.
+
+        That one waits for it although it is as far is so where it has left a step out.
+        """
+        needed = any(rank in self._waits_for(other) for other in self._busy)
+        return is_behind(self.model, self.state, rank) or self.waits_for_own(rank) or needed
+
+    def _waits_for(self, rank: int) -> tuple[int, ...]:
+        """The ranks that a busy one waits for."""
+        coming = self._busy[rank].next(self.model, self.state)
+        outcome = self._apply(self.state, coming) if coming else None
+        return outcome.waits_for if isinstance(outcome, Disabled) else ()
 
     def _begin(self, command: Command) -> None:
         rank = command.rank
@@ -238,8 +239,8 @@ class Driver:
         for method, given in before:
             self._ranks.send(rank, method, *given)
             self._require_ok(rank, method, self._ranks.receive(rank))
-        if isinstance(command, Crash | Freeze) and isinstance(self._ranks, Unruly):
-            self._ranks.kill(rank, _SIGNAL[type(command)])
+        if isinstance(command, _ENDS) and self._unruly:
+            self._unruly.kill(rank, _SIGNAL[type(command)])
         if name:
             self._ranks.send(rank, name, *arguments)
         busy = self._busy[rank] = Begun(command, name, me.steps, ((),) * len(me.lanes))
@@ -250,18 +251,18 @@ class Driver:
 
     def _give_within(self, command: Command) -> None:
         """Ends a rank that is within a command, or gives it the acks for which it waits there."""
-        assert isinstance(self._ranks, Unruly)
+        assert self._unruly
         rank = command.rank
-        if isinstance(command, Crash | Freeze):
-            self._ranks.kill(rank, _SIGNAL[type(command)])
+        if isinstance(command, _ENDS):
+            self._unruly.kill(rank, _SIGNAL[type(command)])
             if self._busy.pop(rank).name and isinstance(command, Crash):
-                self._ranks.receive(rank)  # that it died, or the last that it said
+                self._unruly.receive(rank)  # that it died, or the last that it said
         else:
-            if not isinstance(early := self._ranks.receive(rank, EARLY), Hung):
+            if not isinstance(early := self._unruly.receive(rank, EARLY), Hung):
                 text = f"rank {rank}, step: the subject ended it ({early}) before its own acks had finished"
                 raise Mismatch(text, self.schedule(), Reply(rank, "step", early, early=True))
         for method, given in calls_of(command, self.state.ranks[rank], self._capabilities):
-            self._ranks.aside(rank, method, *given)
+            self._unruly.aside(rank, method, *given)
         action = Crash(rank) if isinstance(command, Freeze) else command
         assert isinstance(action, Crash | Finish | Enqueue)
         after = apply(self.model, self.state, action)
@@ -344,8 +345,8 @@ class Driver:
     def _also(self) -> Iterator[str]:
         """What has become of the other ranks that are within a command; one of them may be the cause."""
         for rank, begun in sorted((self._busy | self._held).items()):
-            if begun.name and isinstance(self._ranks, Unruly):
-                outcome = self._ranks.receive(rank, EARLY)
+            if begun.name and self._unruly:
+                outcome = self._unruly.receive(rank, EARLY)
                 if not isinstance(outcome, Ok | Hung):
                     yield f"  rank {rank}, {begun.name}: {outcome}"
 

@@ -203,6 +203,10 @@ def _held(protocol: Protocol = PIPELINED, **bounds: Any) -> Model:
 _NAMED = guarded(PIPELINED, "request")
 """What ranks are held to where the engine is at fault: to name it."""
 
+_IN_EPOCHS = guarded(PIPELINED, "request", "enqueued")
+"""The same where what is enqueued cannot be compared, as ranks reset each in a step of its own: nothing is popped then
+in a round of two epochs, and no error is due."""
+
 _STORAGE = Capabilities(lanes=(Lane("write"), Lane("hits")), storage=1, supports=frozenset({"flush", "reconfigure"}))
 _STAGES = Capabilities(lag=0, in_memory=False)
 _PIPELINED = _with(steps.Pipelined)
@@ -236,6 +240,12 @@ FAULTY: dict[str, Faulty] = {
     ),
     "attach-in-flight": Faulty(
         _with(steps.AttachesInFlight), model=Model(PIPELINED, _STORAGE.scenario(2)), capabilities=_STORAGE
+    ),
+    "reset-in-another-step": Faulty(
+        _PIPELINED,
+        "engine",
+        _held(_IN_EPOCHS, aligned_resets=False, aligned_enqueue=False, evicts=0),
+        kind="prefix",
     ),
     "mixed-modes": Faulty(_mixed_modes),
     "ready-digest": Faulty(_ready_digest, needs_words=True),

@@ -15,6 +15,9 @@ from typing import Literal, TypeAlias
 from rankproof.conformance.apart import Job, Searched, search_apart
 from rankproof.conformance.blame import Difference, broken_property, differences_of, rests_on_time
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.commands import TIMING
+from rankproof.conformance.confirming import confirmed, with_patience
+from rankproof.conformance.coverage import Coverage, coverage
 from rankproof.conformance.driver import HarnessLost
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
@@ -34,9 +37,6 @@ TRANSPORTS: tuple[Place, ...] = ("memory", "processes")
 
 _SHARE_OF_MEMORY = 1 / 3
 """The part of the seconds that memory has."""
-
-_MORE_TIME = 4
-"""How many times as long a wait may last in a second run, which decides whether a first one was only too slow."""
 
 _MOST_LATE = 3
 """Schedules that fail by time alone before the search is given up."""
@@ -108,6 +108,13 @@ class Fuzzing:
         """How often each of the model's actions was taken."""
         names = sorted({name for ran in self._ran for name in ran.taken})
         return {name: sum(ran.taken.get(name, 0) for ran in self._ran) for name in names}
+
+    @property
+    def coverage(self) -> Coverage:
+        """What of all that may come to this subject came, and what never did."""
+        frozen = ("freeze",) if "freeze" in self.capabilities.survives else ()
+        models = self.capabilities.models(self.ranks)
+        return coverage(self.taken, models, self.capabilities, beside=(*TIMING, *frozen))
 
     @property
     def _ran(self) -> Sequence[Ran]:
@@ -202,6 +209,8 @@ def _again(found: Fuzzing, failure: Failure, pool: RankPool) -> Fuzzing:
         return replace(found, on_processes=f"{type(error).__name__}: {error}")
     if there is None:
         return replace(found, reproduced=False, on_processes="every reply was the model's")
+    if rests_on_time(there.reply) and not rests_on_time(failure.reply):
+        return replace(found, on_processes=f"another failure came there first, which may be a busy host: {there.says}")
     return replace(found, reproduced=True, on_processes=there.says)
 
 
@@ -220,6 +229,10 @@ def _on_processes(
     model, *more = held_to.models(found.ranks)
     lost = ""
     late: list[str] = []
+
+    def look(failure: Failure) -> Failure | str:
+        return confirmed(failure, lambda: with_patience(pool, failure, held_to, CHECKED, timeout))
+
     while not lost:
         lost = search(
             model,
@@ -234,15 +247,12 @@ def _on_processes(
         first = findings.failure
         if first is None or lost:
             break
-        if not rests_on_time(first.reply):
-            findings.failure = shrunk(first, pool, held_to, CHECKED, shrink_seconds)
+        found_here = look(first)
+        if isinstance(found_here, Failure):
+            smallest = look(shrunk(first, pool, held_to, CHECKED, shrink_seconds))
+            findings.failure = smallest if isinstance(smallest, Failure) else found_here
             break
-        again = _with_more_time(first, pool, held_to, timeout)
-        if again is not None:
-            smallest = shrunk(first, pool, held_to, CHECKED, shrink_seconds)
-            findings.failure = _with_more_time(smallest, pool, held_to, timeout) or again
-            break
-        late.append(first.says.partition("\n")[0])
+        late.append(f"it {found_here}: {first.says.splitlines()[0]}")
         findings.failure = None
         if findings.are_enough or len(late) == _MOST_LATE:
             break
@@ -250,25 +260,15 @@ def _on_processes(
     if findings.failure:
         return _with_failure(found, findings.failure, "processes", timeout)
     if late and not lost:
-        return replace(found, failure=_too_late(late, timeout))
+        return replace(found, failure=_too_late(late, findings.examples, timeout))
     verdict = Verdict.HOLDS if findings.commands and not lost else Verdict.UNDETERMINED
     return replace(found, verdict=verdict, failure=lost)
 
 
-def _with_more_time(failure: Failure, pool: RankPool, held_to: Capabilities, timeout: float) -> Failure | None:
-    """How the same commands fail where each wait may last longer; None where they do not."""
-    pool.regroup(timeout=_MORE_TIME * timeout, reply_within=3 * _MORE_TIME * timeout)
-    try:
-        return rerun(failure.schedule.model, pool, held_to, failure.commands)
-    finally:
-        pool.regroup(timeout=timeout, reply_within=3 * timeout)
-
-
-def _too_late(late: Sequence[str], timeout: float) -> str:
-    times = "once" if len(late) == 1 else f"{len(late)} times"
+def _too_late(late: Sequence[str], examples: int, timeout: float) -> str:
     return (
-        f"a wait of {timeout:g} s ran out {times}, and did not when the same schedule ran again with "
-        f"{_MORE_TIME * timeout:g} s: is this host busy? give waits more time by --timeout\n  {late[0]}"
+        f"a wait of {timeout:g} s ran out in {len(late)} of {examples} schedules, which says nothing of the subject "
+        f"alone: is this host busy? give waits more time by --timeout\n" + "\n".join(f"  {each}" for each in late)
     )
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import StopTest
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.commands import Continue, Idle, Stop, kinds
+from rankproof.conformance.commands import TIMING, Freeze, candidates, kinds
 from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Reply
 from rankproof.conformance.ranks import Pool
 from rankproof.model.actions import Close, Enqueue, Evict, Finish
@@ -76,13 +76,14 @@ class Findings:
         """Keeps the failure, if it is the first."""
         self.failure = self.failure or failure
 
-    def count(self, driver: Driver) -> None:
-        """Counts an example that has ended."""
+    def count(self, driver: Driver, commands: Sequence[Command]) -> None:
+        """Counts an example that has ended: what the model took, and of the commands those that the model has not."""
         self.examples += 1
         self.commands += len(driver.compared)
         self.steps += sum(each.name == "step" for each in driver.compared)
         self.popped += sum(len(acks) for each in driver.compared for acks in each.popped)
-        for action in driver.actions:
+        beside = (Freeze, *TIMING.values())
+        for action in (*driver.actions, *(command for command in commands if isinstance(command, beside))):
             kind = type(action).__name__.lower()
             self.taken[kind] = self.taken.get(kind, 0) + 1
         if self._progress:
@@ -133,9 +134,12 @@ _WEIGHTS = {
     "idle": 0.2,
 }
 
-_NUMBERS = st.integers(0, 2**64 - 1)
+MOVES_AN_EXAMPLE = 30
 
-_TIMING: Mapping[str, type[Stop | Continue | Idle]] = {"stop": Stop, "continue": Continue, "idle": Idle}
+FURTHER_BACK = 1 / 4
+"""How often an ack that finishes on every rank may be another than the first that has not."""
+
+_NUMBERS = st.integers(0, 2**64 - 1)
 
 
 class RanksMachine(RuleBasedStateMachine):
@@ -160,13 +164,18 @@ class RanksMachine(RuleBasedStateMachine):
         self._commands: list[Command] = []
         self._failed = False
 
-    @initialize(model=st.runner().flatmap(lambda machine: st.sampled_from(machine.models)))
-    def begin(self, model: Model) -> None:
-        """Chooses the world of this example."""
-        if model is not self.models[0]:
-            self._drive(model)
+    @rule(number=_NUMBERS)
+    def run(self, number: int) -> None:
+        """Makes the moves that the number comes to, in one of the worlds that it may be.
 
-    @rule(commands=st.runner().flatmap(lambda machine: _NUMBERS.map(machine.move)))
+        All of them are one rule: for hypothesis to draw each would take longer than to carry it out, and a failure is
+        made smaller without it.
+        """
+        if (model := random.Random(f"{self.seed} {number}").choice(self.models)) is not self.models[0]:
+            self._drive(model)
+        for _ in range(MOVES_AN_EXAMPLE):
+            self.give(self.move(number))
+
     def give(self, commands: list[Command]) -> None:
         """Gives commands one after the other; one that an earlier one has made impossible is left out."""
         for command in commands:
@@ -176,12 +185,12 @@ class RanksMachine(RuleBasedStateMachine):
     def move(self, number: int) -> list[Command]:
         """What the number comes to here: one command that is possible, or one on each of several ranks in some order.
 
-        The kind of move is drawn first, and only what is of that kind is asked of the model: to ask it of every command
-        takes ten times as long as to carry one out.
+        The kind of move is drawn first, and the model is asked about commands of that kind alone. Nothing comes once a
+        rank has ended in an error.
         """
         if self._ended:
             return []
-        draw = random.Random(f"{self.seed} {number} {len(self._commands)}")  # 0 is what is drawn first
+        draw = random.Random(f"{self.seed} {number} {len(self._commands)}")
         lots = [(draw.random() ** (1 / _WEIGHTS[kind]), kind) for kind in self._kinds]
         for _, kind in sorted(lots, reverse=True):
             if commands := self._together(kind, draw) if kind.startswith("all ") else self._single(kind, draw):
@@ -191,32 +200,50 @@ class RanksMachine(RuleBasedStateMachine):
     def _drive(self, model: Model) -> None:
         self.driver = Driver(model, self.pool, self.capabilities, checked=self.checked)
         survives = self.capabilities.survives if self.capabilities else frozenset[str]()
-        there = {*kinds(model), *_TIMING} - ({"crash", "freeze"} - survives if self.capabilities else {"freeze"})
+        there = {*kinds(model), *TIMING} - ({"crash", "freeze"} - survives if self.capabilities else {"freeze"})
         self._kinds = [kind for kind in _WEIGHTS if kind.removeprefix("all ") in there]
 
     def _single(self, kind: str, draw: random.Random) -> list[Command]:
-        """A command of this kind, on any rank where one is possible."""
-        ranks = list(range(self.driver.model.scenario.ranks))
-        if kind in _TIMING:
-            timing = [_TIMING[kind](rank) for rank in ranks]
-            found: list[Command] = [command for command in timing if self.driver.why_not(command) is None]
+        """A command of this kind, on any rank where one is possible; an eviction rather of a lane that holds something.
+
+        The first that is possible, of all in any order, is as likely to be each of them as one drawn from these would
+        be, and the model need not be asked about the others.
+        """
+        ranks = range(self.driver.model.scenario.ranks)
+        if kind in TIMING:
+            order: list[Command] = [TIMING[kind](rank) for rank in ranks]
         else:
-            found = [command for rank in ranks for command in self.driver.possible_of(kind, rank)]
-        full = [command for command in found if isinstance(command, Evict) and self._waiting(command)]
-        return [draw.choice(full or found)] if found else []
+            order = [command for rank in ranks for command in candidates(kind, self.driver.state, rank)]
+        draw.shuffle(order)
+        order.sort(key=lambda command: isinstance(command, Evict) and not self._waiting(command))
+        return next(([command] for command in order if self.driver.why_not(command) is None), [])
 
     def _together(self, kind: str, draw: random.Random) -> list[Command]:
-        """The first command of this kind, in one lane where it has one, on each rank where one is possible."""
-        by_lane: dict[int, dict[int, Command]] = {}
+        """A command of this kind, in one lane where it has one, on each rank where one is possible: the first there.
+
+        But of an ack to finish it is sometimes one further back, or a rank that pops what is finished wherever it
+        stands would seldom be given anything else than it would have popped from the head.
+        """
+        by_lane: dict[int, list[Command]] = {}
         for rank in range(self.driver.model.scenario.ranks):
-            for command in self.driver.possible_of(kind.removeprefix("all "), rank):
-                lane = command.lane if isinstance(command, Enqueue | Finish) else 0
-                by_lane.setdefault(lane, {}).setdefault(rank, command)
-        if not by_lane:
-            return []
-        commands = list(by_lane[draw.choice(sorted(by_lane))].values())
-        draw.shuffle(commands)
-        return commands
+            for command in candidates(kind.removeprefix("all "), self.driver.state, rank):
+                by_lane.setdefault(command.lane if isinstance(command, (Enqueue, Finish)) else 0, []).append(command)
+        lanes = list(by_lane)
+        draw.shuffle(lanes)
+        if draw.random() < FURTHER_BACK:
+            for commands in by_lane.values():
+                acks = sorted({command.ack for command in commands if isinstance(command, Finish)})
+                least = draw.choice(acks) if acks else 0
+                commands[:] = [each for each in commands if not isinstance(each, Finish) or each.ack >= least]
+        for lane in lanes:
+            first: dict[int, Command] = {}
+            for command in by_lane[lane]:
+                if command.rank not in first and self.driver.why_not(command) is None:
+                    first[command.rank] = command
+            if commands := list(first.values()):
+                draw.shuffle(commands)
+                return commands
+        return []
 
     def _waiting(self, command: Evict) -> tuple[int, ...]:
         return self.driver.state.ranks[command.rank].lanes[command.lane].waiting
@@ -232,7 +259,7 @@ class RanksMachine(RuleBasedStateMachine):
                     if self.driver.why_not(Close(rank)) is None:
                         self._give(Close(rank))
         finally:
-            self.findings.count(self.driver)
+            self.findings.count(self.driver, self._commands)
             if not _is_cut_off():
                 self._make_ready()
 

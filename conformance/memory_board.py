@@ -26,9 +26,14 @@ class Kind(NamedTuple):
 
 @dataclass(slots=True)
 class Meeting:
-    """The collective that each rank issued as its k-th: what it was, what each rank put in, and what comes out."""
+    """The collective that each rank issued as its k-th: what each rank put in, and what comes out.
 
-    kinds: dict[int, Kind] = field(default_factory=dict)
+    rank, kind  who issued it first, and what that was
+    differs     how another rank's differs, or empty
+    """
+
+    rank: int
+    kind: Kind
     given: dict[int, list[torch.Tensor]] = field(default_factory=dict)
     differs: str = ""
     result: list[torch.Tensor] | None = None
@@ -54,11 +59,10 @@ class Board:
     def issue(self, number: int, rank: int, kind: Kind, given: list[torch.Tensor]) -> Meeting:
         """Puts a rank's part into the collective that it issued as its `number`-th."""
         with self.changed:
-            meeting = self._meetings.setdefault(number, Meeting())
-            for peer, other in meeting.kinds.items():
-                if other != kind:
-                    meeting.differs = f"rank {rank} issued {kind} where rank {peer} issued {other}"
-            meeting.kinds[rank] = kind
+            if (meeting := self._meetings.get(number)) is None:
+                meeting = self._meetings[number] = Meeting(rank, kind)
+            if meeting.kind != kind:
+                meeting.differs = f"rank {rank} issued {kind} where rank {meeting.rank} issued {meeting.kind}"
             meeting.given[rank] = given
             if len(meeting.given) == self.world:
                 del self._meetings[number]  # the works of the ranks hold it

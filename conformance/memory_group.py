@@ -34,6 +34,8 @@ _REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "SUM": lambda parts: parts.sum(0, dtype=parts.dtype),
     "PRODUCT": lambda parts: parts.prod(0, dtype=parts.dtype),
 }
+_NAMES: dict[int, str] = {member.value: name for name, member in ReduceOp.RedOpType.__members__.items()}
+"""The name of each operation by its number: to ask the member itself for its name takes as long as the reduce."""
 
 
 class Unsupported(RuntimeError):
@@ -59,7 +61,7 @@ class MemoryWork(Work):
         """
         limit = timeout.total_seconds() if timeout else self._group.timeout
         board = self._group.board
-        if not self._group.patience(lambda: self._ready() or bool(board.lost), limit):
+        if not self._group.patience(self._ends, limit):
             late = f"Timed out waiting {limit * 1000:.0f}ms for {self._what}"
             if limit >= self._group.timeout:
                 board.lose(f"{late} on rank {self._group.rank()}, and the group is lost")
@@ -82,6 +84,10 @@ class MemoryWork(Work):
     def synchronize(self) -> None:
         """As `wait`."""
         self.wait()
+
+    def _ends(self) -> bool:
+        """Whether a wait for it is over, well or not."""
+        return self._ready() or bool(self._group.board.lost)
 
     def land_if_ready(self) -> bool:
         """Lets a complete one land, once; whether it has."""
@@ -156,7 +162,7 @@ class MemoryGroup(dist.ProcessGroup):
         """The reduce of a tensor over ranks, element by element; `opts` holds MIN, MAX, SUM or PRODUCT, or is it."""
         given = _listed(tensors)
         op = getattr(opts, "reduceOp", opts) or ReduceOp.SUM
-        name: str = getattr(op, "op", op).name
+        name = _NAMES[getattr(op, "op", op).value]
         if name not in _REDUCED:
             self._refuse(f"all_reduce with {name}")
         reduce = _REDUCED[name]

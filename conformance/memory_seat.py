@@ -174,7 +174,7 @@ def patience_of(seat: Seat, board: Board) -> Patience:
 def _is_plain(value: object) -> bool:
     """Whether it can be no other than its copy, so that the copy, which costs as much as a small step, can be saved."""
     if type(value) is Observation:
-        return all(_is_plain(getattr(value, name)) for name in Observation.__dataclass_fields__)
+        return all(map(_is_plain, vars(value).values()))
     if type(value) is tuple:
-        return all(map(_is_plain, value))
+        return not value or all(map(_is_plain, value))
     return value is None or type(value) is str or (type(value) is int and -_LARGE < value < _LARGE)

@@ -9,35 +9,22 @@ import uuid
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from rankproof.conformance.channel import readable
 from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.rank_process import RankProcess
 from rankproof.conformance.subject import SubjectConfig
-from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, Reply, check_factory, factory_name
+from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
 
 _WORKER = "rankproof.conformance.worker:serve"
 MOST_RANKS = 64
 SETUP_WITHIN = 120.0
 """Seconds for a rank to make its subject and set it up: it may import torch or an engine, on a busy machine."""
-_DEATH_WITHIN = 5.0
-
-
-@dataclass
-class _Rank:
-    """One rank's process, and how far the conversation with it has come."""
-
-    process: Process
-    sequence: int = 0
-    owes: str | None = None  # the method whose reply is outstanding
-    has_subject: bool = False
-    closed: Outcome | None = None  # what became of its subject's close
-    died: Died | None = None
-    stopped: bool = False
 
 
 class RankPool:
@@ -74,7 +61,7 @@ class RankPool:
         self._owns_launcher = launcher is None
         self._name = uuid.uuid4().hex
         self._groups = 0
-        self._ranks: list[_Rank] = []
+        self._ranks: list[RankProcess] = []
         self._processes: list[Process] = []  # those of the ranks, for the finalizer, which must not know the pool
         self._finalizer = weakref.finalize(
             self, _end, self._processes, self._launcher if self._owns_launcher else None, os.getpid()
@@ -84,7 +71,7 @@ class RankPool:
         if not self._finalizer.alive:
             raise RuntimeError("a pool is entered once; make another one")
         try:
-            self._ranks = [_Rank(self._start(_WORKER)) for _ in range(self._world)]
+            self._ranks = [RankProcess(self._start(_WORKER)) for _ in range(self._world)]
             self.regroup()
         except BaseException:
             self._finalizer()
@@ -118,16 +105,7 @@ class RankPool:
         state = self._ranks[rank]
         if state.owes is not None:
             raise RuntimeError(f"rank {rank} still owes the reply to {state.owes}; cannot send {method}")
-        state.sequence += 1
-        state.owes = method
-        state.has_subject = state.has_subject and method != "close"
-        try:
-            state.process.channel.send(Command(state.sequence, method, arguments))
-        except EOFError:
-            pass  # it died since the last reply: `receive` says so
-        except Exception:
-            state.owes = None
-            raise
+        state.send(method, arguments)
 
     def receive(self, rank: int, within: float | None = None) -> Outcome:
         """What became of the command last sent to `rank`; waits `within` seconds, or the pool's `reply_within`.
@@ -138,23 +116,7 @@ class RankPool:
         state = self._ranks[rank]
         if state.owes is None:
             raise RuntimeError(f"rank {rank} owes no reply")
-        limit = self._reply_within if within is None else within
-        if state.died is None:
-            try:
-                outcome = _reply(state, limit)
-            except TimeoutError:
-                if not state.process.wait(0):  # dead without an end of its channel: a child it left holds that open
-                    return Hung(limit, state.process.last_words())
-                state.died = _death(state.process)
-            except EOFError:
-                state.died = _death(state.process)
-            else:
-                state.closed = outcome if state.owes == "close" else None
-                state.owes = None
-                return outcome
-        state.owes = None
-        assert state.died is not None
-        return state.died
+        return state.receive(self._reply_within if within is None else within)
 
     def aside(self, rank: int, method: str, *arguments: object) -> None:
         """Let `rank` call a short method of its subject at once, also within another command; there is no reply."""
@@ -201,12 +163,12 @@ class RankPool:
         self._timeout = self._timeout if timeout is None else timeout
         self._reply_within = self._reply_within if reply_within is None else reply_within
         closed = self._close_subjects()
-        self._on_ranks([rank for rank in range(self._world) if self._is_idle(rank)], LEAVE)
+        self._on_ranks([rank for rank, state in enumerate(self._ranks) if state.is_idle], LEAVE)
         for rank, state in enumerate(self._ranks):
-            if not self._is_idle(rank):
+            if not state.is_idle:
                 state.process.end()
                 self._processes.remove(state.process)
-                self._ranks[rank] = _Rank(self._start(_WORKER))
+                self._ranks[rank] = RankProcess(self._start(_WORKER))
         self._set_up()
         return closed
 
@@ -235,11 +197,6 @@ class RankPool:
             SubjectConfig(rank, self._world, self._lanes, self._timeout, store_file) for rank in range(self._world)
         ]
         self._require_ok("setup", [(config,) for config in configs])
-
-    def _is_idle(self, rank: int) -> bool:
-        """Whether `rank` lives, is not stopped, and owes no reply."""
-        state = self._ranks[rank]
-        return state.died is None and not state.stopped and state.owes is None and not state.process.wait(0)
 
     def _start(self, target: str) -> Process:
         process = self._launcher.start(target)
@@ -285,21 +242,6 @@ class RankPool:
                 rank = waiting.pop(channel)
                 outcome = self.receive(rank, max(0.0, deadline - time.monotonic()))
                 yield rank, replace(outcome, seconds=within) if isinstance(outcome, Hung) else outcome
-
-
-def _reply(state: _Rank, within: float) -> Outcome:
-    deadline = time.monotonic() + within
-    while True:
-        reply = state.process.channel.receive(max(0.0, deadline - time.monotonic()))
-        assert isinstance(reply, Reply)
-        if reply.sequence == state.sequence:  # a subject that forks may answer twice
-            return reply.outcome
-
-
-def _death(process: Process) -> Died:
-    if not process.wait(_DEATH_WITHIN):
-        process.signal(signal.SIGKILL)  # it closed its channel and goes on
-    return Died(process.code, process.last_words())
 
 
 def _end(processes: list[Process], launcher: Launcher | None, owner: int) -> None:

@@ -23,7 +23,7 @@ import torch.distributed as dist
 from rankproof.conformance.apart import declared
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
-from rankproof.conformance.recorded_file import Entry, Recorder
+from rankproof.conformance.recorded_file import Entry, Recorder, path_of
 from rankproof.conformance.recorded_schedule import MOST_STEPS, Plan, call_of, commands_of, recorded
 from rankproof.conformance.subject import SubjectConfig
 from rankproof.conformance.worker import check_factory, make_subject, returned, text_of
@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"rankproof: {error}", file=sys.stderr)  # noqa: T201 # a program of its own
         return _UNWRITTEN
+    print(f"written: {path_of(given.out, rank)}; with those of all ranks: rankproof fuzz --check {given.out}")  # noqa: T201
     return 0
 
 

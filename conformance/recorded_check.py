@@ -7,11 +7,13 @@ model lets each rank go on as far as its waits allow, and in the protocol the ac
 from __future__ import annotations
 
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rankproof.conformance.blame import broken_property
+from rankproof.conformance.coverage import Coverage, coverage
 from rankproof.conformance.driver import Command, Driver, Mismatch
 from rankproof.conformance.outcome import Ok, Outcome
 from rankproof.conformance.recorded_file import Entry, Record, path_of, read
@@ -29,9 +31,10 @@ class Judgement:
               closes, though every record is whole; undetermined where nothing differs but a record is missing or short,
               since what its rank did is not known
     ends      for each rank how its record ends, in words
-    examples, commands, steps, popped   as in `Fuzzing`: of what was compared
+    examples, commands, steps, popped, taken   as in `Fuzzing`: of what was compared
     failure   what differed, or why there is no verdict; empty where nothing differed
     schedule  what the model went through until then; None where the model has no part in it
+    breaks    the property that the difference breaks, or empty where none of the model's has a name for it
     """
 
     plan: Plan
@@ -44,6 +47,14 @@ class Judgement:
     seconds: float
     failure: str = ""
     schedule: Schedule | None = None
+    taken: Mapping[str, int] = field(default_factory=dict)
+    breaks: str = ""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What of all that these schedules may have came, and what never did."""
+        can = self.plan.capabilities
+        return coverage(self.taken, [can.model(self.plan.world)], can)
 
 
 def check(folder: Path) -> Judgement:
@@ -78,6 +89,8 @@ def check(folder: Path) -> Judgement:
         counts.add(driver)
         if differs or not settled:
             break
+    # The model has no part in it: after the last step of each example every subject is closed.
+    counts.taken["close"] = sum(entry.call == "close" for record in records if record for entry in record.entries)
     failed = "" if differs else _failed(records)
     if differs:
         verdict = Verdict.UNDETERMINED if short and not isinstance(played.last, Ok) else Verdict.VIOLATED
@@ -97,6 +110,8 @@ def check(folder: Path) -> Judgement:
         seconds=time.monotonic() - began,
         failure="\n".join(filter(None, [missing, str(differs or failed)])),
         schedule=differs.schedule if differs else None,
+        taken=counts.taken,
+        breaks=broken_property(differs.schedule, differs.reply) if differs else "",
     )
 
 
@@ -119,12 +134,14 @@ class _Counts:
     commands: int = 0
     steps: int = 0
     popped: int = 0
+    taken: Counter[str] = field(default_factory=Counter)
 
     def add(self, driver: Driver) -> None:
         self.examples += 1
         self.commands += len(driver.compared)
         self.steps += sum(each.name == "step" for each in driver.compared)
         self.popped += sum(len(acks) for each in driver.compared for acks in each.popped)
+        self.taken.update(type(action).__name__.lower() for action in driver.actions)
 
 
 @dataclass
@@ -174,10 +191,10 @@ def _part(plan: Plan, record: Record, example: int, entries: Mapping[int, Entry]
     if last and last.call != "close" and isinstance(last.outcome, Ok) and last is not record.entries[-1]:
         raise BadInput(f"{record.path}: example {example} ends with {last.call}, and not with close; a part is missing")
     commands = commands_of(plan, example, record.rank)
-    calls = [*(call_of(command, plan.capabilities) for command in commands), ("close", ())]
-    furthest = max(entries, default=0)
-    for place in range(1, furthest + 1):
-        method, arguments = calls[place - 1] if place <= len(calls) else ("", ())
+    calls = [("setup", ()), *(call_of(command, plan.capabilities) for command in commands), ("close", ())]
+    furthest = max(entries, default=-1)
+    for place in range(furthest + 1):
+        method, arguments = calls[place] if place < len(calls) else ("", ())
         entry = entries.get(place)
         if (entry.call, entry.arguments) != (method, recorded(arguments)) if entry else bool(method):
             told = f"{method}{arguments}" if method else "no call"
@@ -185,7 +202,7 @@ def _part(plan: Plan, record: Record, example: int, entries: Mapping[int, Entry]
                 f"{record.path}: example {example}, place {place}: the schedule of seed {plan.seed} has {told} here; "
                 "judge with the version that recorded it"
             )
-    return [(command, entries.get(place)) for place, command in enumerate(commands[:furthest], 1)]
+    return [(command, entries.get(place)) for place, command in enumerate(commands[: max(furthest, 0)], 1)]
 
 
 def _records(folder: Path) -> list[Record | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.recorded_schedule import Plan
@@ -155,8 +155,8 @@ class _Head(_Strict):
 
 
 class _Line(_Strict):
-    example: int
-    place: int
+    example: int = Field(ge=0)
+    place: int = Field(ge=0)
     call: str
     arguments: tuple[int, ...]
     outcome: Literal["ok", "raised", "hung", "died"]
@@ -168,9 +168,13 @@ class _Line(_Strict):
     code: int | None = None
 
     @model_validator(mode="after")
-    def _has_its_code(self) -> Self:
+    def _tells_of_its_outcome_alone(self) -> Self:
         if self.outcome == "died" and self.code is None:
             raise ValueError("code: a process that died has an exit code, or minus the signal that ended it")
+        if self.outcome == "hung" and self.seconds <= 0:
+            raise ValueError("seconds: a call that hung was given up after some")
+        if self.outcome != "ok" and (self.observation or self.gave):
+            raise ValueError(f"a call that {self.outcome} gave nothing")
         return self
 
     def entry(self) -> Entry:

@@ -19,8 +19,6 @@ from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Model
 from rankproof.model.properties import CHECKED, Property
 
-STEPS_AN_EXAMPLE = 30
-
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -112,7 +110,7 @@ def _settings(examples: int) -> settings:
     """Nothing here depends on how fast this machine is: no deadline for an example, no database, no health check."""
     return settings(
         max_examples=examples,
-        stateful_step_count=STEPS_AN_EXAMPLE,
+        stateful_step_count=1,
         deadline=None,
         database=None,
         print_blob=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,8 +28,8 @@ class Observation:
     `popped` and `left` hold one tuple of acks per lane, head first: the acks that this call popped, and those still
     in the lane after it. `waited_unfinished` holds (lane, ack) for each ack whose event the subject waited for
     although the ack was not finished on this rank. `in_flight` is the number of rounds issued and not consumed.
-    `error` is the text of an error that the subject reports instead of raising. Lists in the place of tuples are made
-    into tuples.
+    `error` is the text of an error that the subject reports instead of raising. Lists and deques in the place of tuples
+    are made into tuples, so that a subject may give its own queue.
     """
 
     popped: tuple[tuple[int, ...], ...]
@@ -40,8 +41,8 @@ class Observation:
     def __post_init__(self) -> None:
         for name in ("popped", "left", "waited_unfinished"):
             rows = getattr(self, name)
-            if isinstance(rows, list | tuple):  # anything else differs from the model, and is shown as it is
-                plain = tuple(tuple(row) if isinstance(row, list) else row for row in rows)
+            if isinstance(rows, list | tuple | deque):  # anything else differs from the model, and is shown as it is
+                plain = tuple(tuple(row) if isinstance(row, list | deque) else row for row in rows)
                 object.__setattr__(self, name, plain)
 
 

@@ -10,21 +10,18 @@ from functools import partial
 from typing import TypedDict
 
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.confirming import confirmed, with_patience
 from rankproof.conformance.driver import HarnessLost, Mismatch
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings, machine_for
 from rankproof.conformance.pool import RankPool
 from rankproof.conformance.ranks import Pool
-from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worlds import WORLDS, World, not_taken
 from rankproof.model.actions import KINDS
 from rankproof.model.verdict import Verdict
 
 MOVES = 30
 """Moves of a random schedule, each of one rank or of all."""
-
-PATIENCE = 4
-"""How many times as long a wait may take where a difference is looked at again."""
 
 
 class Row(TypedDict):
@@ -118,9 +115,9 @@ def walk(
     seconds   for all worlds together; once they are over, what is left are the beginnings alone
     progress  is told the world, and how many schedules it has seen, after each
 
-    It stops at the first difference, which must show again where waits may take longer: on a busy machine a wait that
-    ran out says nothing of the implementation. The same seed gives the same schedules, but for what is up to gloo: when
-    ranks learn that another is gone. A `launcher` saves the time to start one.
+    It stops at the first difference; one that rests on time alone must show again where waits may take longer. The same
+    seed gives the same schedules, but for what is up to gloo: when ranks learn that another is gone. A `launcher` saves
+    the time to start one.
     """
     until = None if seconds is None else time.monotonic() + seconds
     found: dict[World, Findings] = {}
@@ -136,11 +133,14 @@ def walk(
                 except HarnessLost as error:
                     lost = lost or f"{world.says}: {error}"
                 except Mismatch as mismatch:
-                    why_not = _why_not_shown_again(pool, world, found[world], PATIENCE * timeout)
-                    if why_not is None:
+                    failure = found[world].failure
+                    assert failure is not None
+                    look = partial(with_patience, pool, failure, Capabilities(), (), timeout)
+                    looked = confirmed(failure, look)
+                    found[world].failure = looked if isinstance(looked, Failure) else None
+                    if isinstance(looked, Failure):
                         return Walked(found)
-                    found[world].failure = None
-                    lost = lost or f"{world.says}: {why_not}: {mismatch}"
+                    lost = lost or f"{world.says}: it {looked}: {mismatch}"
     return Walked(found, lost)
 
 
@@ -163,15 +163,3 @@ def walk_on(
                     machine.give(commands=machine.move(draw.getrandbits(64)))
         finally:
             machine.teardown()
-
-
-def _why_not_shown_again(pool: RankPool, world: World, findings: Findings, timeout: float) -> str | None:
-    """Why the schedule that failed does not fail once more, on new ranks with that limit; None where it does."""
-    assert findings.failure is not None
-    try:
-        pool.regroup(timeout=timeout)
-        if rerun(world.model, pool, Capabilities(), findings.failure.commands, ()) is not None:
-            return None
-    except HarnessLost as error:
-        return f"seen once, and could not be looked at again ({error})"
-    return f"seen once, and not with {PATIENCE} times the limit"

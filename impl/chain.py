@@ -26,7 +26,7 @@ from rankproof.impl.board import Board
 from rankproof.impl.changes import Change
 from rankproof.impl.errors import Misuse, PeerLost, RankDivergence, StepTimeout, SyncError
 from rankproof.impl.frame import StepResult
-from rankproof.impl.guards import Agreement, Offer, agreement, found_below, instruction, word_names
+from rankproof.impl.guards import Agreement, Offer, agreement, found_below, word_names
 from rankproof.impl.sync import BlockingAckSync
 from rankproof.impl.transport import Transport, gloo_failure
 from rankproof.model.words import complement
@@ -268,7 +268,7 @@ class StageAckSync(BlockingAckSync):
 
     def _read(self, offer: Offer, vector: tuple[int, ...]) -> Agreement:
         """Reads what came out of the round."""
-        return agreement(list(self.lanes), offer, vector)
+        return agreement(self._lanes.names, offer, vector)
 
     def _finding(self, offer: Offer, error: RankDivergence) -> Finding | None:  # noqa: ARG002 # the vector shows it
         """What the others cannot see unless this rank says it."""
@@ -286,7 +286,7 @@ class FollowerAckSync(StageAckSync):
     """
 
     def _read(self, offer: Offer, vector: tuple[int, ...]) -> Agreement:
-        return instruction(list(self.lanes), offer, vector)
+        return agreement(self._lanes.names, offer, vector, follows=True)
 
     def _finding(self, offer: Offer, error: RankDivergence) -> Finding | None:
         if self._chain.found:
@@ -297,6 +297,6 @@ class FollowerAckSync(StageAckSync):
     def _pop(self, agreed: Agreement, result: StepResult) -> None:
         """Pops when each of the acks is there and finished on this rank. Raises StepTimeout for one that is not."""
         begun = time.monotonic()
-        for lane, count in self._lanes.to_pop(agreed.counts).items():
-            self._lanes[lane].wait_for(count, self._transport.timeout, begun)
+        for lane, count in self._lanes.to_pop(agreed.counts):
+            lane.wait_for(count, self._transport.timeout, begun)
         super()._pop(agreed, result)

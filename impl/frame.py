@@ -33,42 +33,11 @@ class StepResult:
     detached: dict[str, list[Ack]] = field(default_factory=dict)
 
 
-class Call:
-    """One call, as a context: a class of its own because a generator would take a tenth of a step."""
-
-    __slots__ = ("_before", "_frame", "_name", "_result")
-
-    def __init__(self, frame: Frame, name: str) -> None:
-        frame.begin(name)
-        self._frame = frame
-        self._name = name
-        self._before = frame.lanes.snapshot()
-        self._result = StepResult({lane: [] for lane in self._before})
-
-    def __enter__(self) -> StepResult:
-        return self._result
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            if error is not None:
-                self._fail(error)
-        finally:
-            self._frame.end()
-
-    def _fail(self, error: BaseException) -> None:
-        """Puts everything back, and breaks the object; an error that is not of ours becomes StepFailed."""
-        self._frame.lanes.restore(self._before, self._result.detached, self._result.popped)
-        if isinstance(error, SyncError):
-            self._frame.break_with(error)
-            return
-        failed = StepFailed(f"{self._name}(): {type(error).__name__}: {error}")
-        self._frame.break_with(failed)
-        if isinstance(error, Exception):
-            raise failed from error
-
-
 class Frame:
-    """Lets one call at a time in, none after `close` or a failure, and leaves the group on either."""
+    """Lets one call at a time in, none after `close` or a failure, and leaves the group on either.
+
+    It is the context of the call that is under way: one object for all calls, as there is never more than one.
+    """
 
     def __init__(self, lanes: Lanes, transport: Transport, state: Callable[[], str], board: Board | None) -> None:
         self.lanes = lanes
@@ -77,6 +46,9 @@ class Frame:
         self._board = board
         self._turn = threading.Lock()
         self._first_cause: SyncError | None = None
+        self._call = ""
+        self._before = lanes.snapshot()
+        self._result = StepResult()
         self.closed = False
 
     @property
@@ -100,13 +72,38 @@ class Frame:
         finally:
             self.end()
 
-    def call(self, name: str) -> Call:
+    def call(self, name: str) -> Frame:
         """A turn with a result that is handed out only where nothing is raised; what is raised breaks the object."""
-        return Call(self, name)
+        self.begin(name)
+        self._call = name
+        self._before = lanes = self.lanes.snapshot()
+        self._result = StepResult({lane: [] for lane in lanes})
+        return self
+
+    def __enter__(self) -> StepResult:
+        return self._result
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self._fail(error)
+        finally:
+            self._turn.release()
+
+    def _fail(self, error: BaseException) -> None:
+        """Puts everything back, and breaks the object; an error that is not of ours becomes StepFailed."""
+        self.lanes.restore(self._before, self._result.detached, self._result.popped)
+        if isinstance(error, SyncError):
+            self.break_with(error)
+            return
+        failed = StepFailed(f"{self._call}(): {type(error).__name__}: {error}")
+        self.break_with(failed)
+        if isinstance(error, Exception):
+            raise failed from error
 
     def begin(self, call: str) -> None:
         """Begins a turn; see `turn`."""
-        if not self._turn.acquire(blocking=False):
+        if not self._turn.acquire(False):
             raise Misuse(f"{call}() within another call; make all calls from one thread, one after the other")
         if self._first_cause is not None or self.closed:
             self._turn.release()

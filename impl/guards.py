@@ -18,7 +18,7 @@ rank whether all hold the same value. How that is read, and what a difference in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rankproof.impl.errors import RankDivergence
@@ -34,34 +34,41 @@ NO_STEP_NUMBER = -1
 """The step word of a rank whose caller does not number its steps."""
 
 
-@dataclass(slots=True)
 class Offer:
     """What one rank puts into a round; see the table above. `digests` holds one word a lane.
 
+    guards  the guard words, digests and all, each of them, and then their complements
     vector  the words in the order in which they are reduced: with L lanes, 3 L + 13 of them
 
-    Nothing of it changes; it is not frozen because one is made in each step, in which that would be felt.
+    Nothing of it changes. It is made in each step, where a dataclass would be felt.
     """
 
-    counts: tuple[int, ...]
-    idle: bool
-    request: int
-    round: int
-    mode: int
-    layout: int
-    step: int
-    epoch: int
-    digests: tuple[int, ...]
-    vector: tuple[int, ...] = field(init=False)
+    __slots__ = ("counts", "epoch", "guards", "idle", "request", "round", "vector")
 
-    def __post_init__(self) -> None:
-        held = (self.request, self.round, self.mode, self.layout, self.step, self.epoch, *self.digests)
-        self.vector = (*self.counts, int(self.idle), *held, *map(complement, held))
+    def __init__(
+        self,
+        counts: tuple[int, ...],
+        idle: bool,
+        request: int,
+        round: int,  # noqa: A002 # the word of the design
+        mode: int,
+        layout: int,
+        step: int,
+        epoch: int,
+        digests: tuple[int, ...],
+    ) -> None:
+        self.counts = counts
+        self.idle = idle
+        self.request = request
+        self.round = round
+        self.epoch = epoch
+        held = (request, round, mode, layout, step, epoch, *digests)
+        self.guards = (*held, *map(complement, held))
+        self.vector = (*counts, int(idle), *self.guards)
 
     def words(self) -> tuple[int, ...]:
         """The guard words, in the order of GUARDS, and the digests."""
-        guards = self.vector[len(self.counts) + 1 :]
-        return guards[: len(guards) // 2]
+        return self.guards[: len(self.guards) // 2]
 
 
 class Spread(NamedTuple):
@@ -87,7 +94,7 @@ class Spread(NamedTuple):
         return self.shared and self.lowest == self.own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Agreement:
     """What came out of a round; the same on every rank but for its own epoch.
 
@@ -106,46 +113,39 @@ class Agreement:
         return self.epochs is not None and not self.epochs.shared and is_void(("epoch",))
 
 
-def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
+def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int], *, follows: bool = False) -> Agreement:
     """Reads the agreed vector of a round in which this rank offered `offer`. `lanes` names the lanes of its counts.
 
-    Raises RankDivergence naming the first word in which ranks differ. Where their epochs differ the round is void, and
-    neither counts nor digests are looked at: they speak of lanes of different generations.
+    follows  whether this rank follows what others agreed on, so that its own counts had no part in the MIN
+
+    Raises RankDivergence naming the first word in which ranks differ; on this rank alone where it follows. Where their
+    epochs differ the round is void, and neither counts nor digests are looked at: they speak of lanes of different
+    generations.
     """
-    agreed = instruction(lanes, offer, vector)
-    for lane, mine, least in zip(lanes, offer.counts, agreed.counts, strict=True):
-        if not 0 <= least <= mine and not agreed.void:
-            raise RankDivergence(
-                f"round {offer.round}, lane {lane!r}: agreed on {least} where this rank offered {mine}, which no "
-                f"MIN gives: some rank runs another reduce",
-                offer.round,
-                f"count of lane {lane}",
-                least,
-                least,
-                mine,
-            )
+    own = len(offer.counts)
+    counts, idle, guards = tuple(vector[:own]), vector[own] == 1, tuple(vector[own + 1 :])
+    # The one comparison of a step: the MIN of words and complements is this rank's own where all ranks hold the same.
+    if guards == offer.guards:
+        agreed = Agreement(counts, idle, None, offer.request)
+    else:
+        agreed = _differing(lanes, offer, Agreement(counts, idle, None, 0), guards)
+    if not follows:
+        for place, mine in enumerate(offer.counts):
+            if not 0 <= counts[place] <= mine and not agreed.void:
+                raise _no_min(offer.round, lanes[place], counts[place], mine)
     return agreed
 
 
-def instruction(lanes: Sequence[str], offer: Offer, vector: Sequence[int]) -> Agreement:
-    """Reads a vector that this rank follows, whether or not it had a part in the MIN.
-
-    Raises RankDivergence, on this rank, where it does not hold the words that all others hold.
-    """
-    counts = tuple(vector[: len(lanes)])
-    idle = vector[len(lanes)] == 1
-    guards = tuple(vector[len(lanes) + 1 :])
-    # Every rank holds these words; what follows is for the rare case that not.
-    if guards == offer.vector[len(lanes) + 1 :]:
-        return Agreement(counts, idle, None, offer.request)
+def _differing(lanes: Sequence[str], offer: Offer, agreed: Agreement, guards: Sequence[int]) -> Agreement:
+    """What is agreed where ranks do not hold the same words: it names the first that matters, or leaves the counts."""
     spread = _spread(lanes, offer, guards)
-    request, epochs = spread["request"].lowest, spread["epoch"]
+    agreed.request, epochs = spread["request"].lowest, spread["epoch"]
     digests = dict.fromkeys(map(_digest_of, lanes), "popped")  # there is no digest without the popped prefix
     differing = {name: digests.get(name, name) for name, each in spread.items() if not each.agree}
-    if error := first_error(differing.values(), request):
+    if error := first_error(differing.values(), agreed.request):
         name = next(name for name, word in differing.items() if word == error)
         raise _divergence(offer.round, name, spread[name])
-    agreed = Agreement(counts, idle, epochs, request)
+    agreed.epochs = epochs
     if not epochs.agree and not agreed.void:  # a rank without a part in the MIN, whose epoch is not that of the others
         raise _divergence(offer.round, "epoch", epochs)
     return agreed
@@ -170,6 +170,18 @@ def _divergence(round_number: int, name: str, spread: Spread) -> RankDivergence:
         round_number,
         name,
         *values,
+    )
+
+
+def _no_min(round_number: int, lane: str, least: int, mine: int) -> RankDivergence:
+    return RankDivergence(
+        f"round {round_number}, lane {lane!r}: agreed on {least} where this rank offered {mine}, which no MIN gives: "
+        f"some rank runs another reduce",
+        round_number,
+        f"count of lane {lane}",
+        least,
+        least,
+        mine,
     )
 
 

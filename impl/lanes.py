@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from operator import add, attrgetter
 
 from rankproof.impl.acks import Ack, Lane, LaneKind
 from rankproof.impl.digests import EMPTY
 from rankproof.impl.errors import Misuse
 from rankproof.model.words import settled
+
+_POPPED_COUNT, _POPPED_DIGEST = attrgetter("popped_count"), attrgetter("popped_digest")
 
 
 class Lanes:
@@ -28,7 +32,8 @@ class Lanes:
             raise Misuse("there is nothing to agree on; give at least one lane")
         self._lanes = {name: Lane(name, kind) for name, kind in kinds.items()}
         self._cumulative = cumulative
-        self._popped_by: dict[int, dict[str, int]] = {}
+        self._popped_by: dict[int, tuple[int, ...]] = {}
+        """The digest of what was popped by the end of each round, a word for each lane that was there before it."""
 
     def __getitem__(self, name: str) -> Lane:
         """Raises Misuse for an unknown lane."""
@@ -57,27 +62,28 @@ class Lanes:
 
     def counts(self) -> tuple[int, ...]:
         """What this rank offers for each lane."""
-        if not self._cumulative:
-            return tuple([lane.ready_count() for lane in self._lanes.values()])
-        return tuple([lane.ready_count() + lane.popped_count for lane in self._lanes.values()])
+        ready = tuple(map(Lane.ready_count, self._lanes.values()))
+        if self._cumulative:
+            return tuple(map(add, ready, map(_POPPED_COUNT, self._lanes.values())))
+        return ready
 
     def digests(self, round_number: int, window: int) -> tuple[int, ...]:
         """What this rank lets the others compare in the round, a word a lane; `window` rounds may be in flight."""
         last = settled(round_number, window)
         self._popped_by.pop(last - 1, None)
-        popped = self._popped_by.get(last, {})
-        return tuple([lane.digest(popped.get(name, EMPTY)) for name, lane in self._lanes.items()])
+        popped = chain(self._popped_by.get(last, ()), repeat(EMPTY))  # a lane that came later has popped nothing
+        return tuple(map(Lane.digest, self._lanes.values(), popped))
 
-    def to_pop(self, agreed: Sequence[int]) -> dict[str, int]:
+    def to_pop(self, agreed: Sequence[int]) -> list[tuple[Lane, int]]:
         """How many acks an agreement takes from each lane."""
-        counts = dict(zip(self._lanes, agreed, strict=True))
+        counts = list(zip(self._lanes.values(), agreed))  # noqa: B905 # of each lane there is one, see `agreement`
         if self._cumulative:
-            return {name: max(0, count - self._lanes[name].popped_count) for name, count in counts.items()}
+            return [(lane, max(0, count - lane.popped_count)) for lane, count in counts]
         return counts
 
     def consumed(self, round_number: int) -> None:
         """Remembers what was popped by the end of the round."""
-        self._popped_by[round_number] = {name: lane.popped_digest for name, lane in self._lanes.items()}
+        self._popped_by[round_number] = tuple(map(_POPPED_DIGEST, self._lanes.values()))
 
     def clear(self) -> None:
         """Forgets every ack."""
@@ -89,6 +95,8 @@ class Lanes:
         """Adds lanes at the end and takes lanes away; gives what waited in those."""
         gone = {name: self._lanes[name] for name in detach}
         stay = {name: lane for name, lane in self._lanes.items() if name not in gone}
+        places = [place for place, name in enumerate(self._lanes) if name in stay]
+        self._popped_by = {past: tuple([words[place] for place in places]) for past, words in self._popped_by.items()}
         self._lanes = stay | {name: Lane(name, kind) for name, kind in attach.items()}
         return {name: lane.shut() for name, lane in gone.items()}
 

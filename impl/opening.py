@@ -11,12 +11,13 @@ from rankproof.impl.board import Board
 from rankproof.impl.chain import ChainTransport, FollowerAckSync, StageAckSync
 from rankproof.impl.digests import word_of
 from rankproof.impl.errors import Misuse, RankDivergence
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.grid import GridTransport
 from rankproof.impl.group import check_deadline, check_store, exchange, gloo_group
 from rankproof.impl.lanes import Lanes
 from rankproof.impl.plan import Place, Plan
 from rankproof.impl.sync import AckSync
-from rankproof.impl.transport import GlooTransport, Transport
+from rankproof.impl.transport import Transport
 
 
 def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float) -> AckSync:
@@ -55,7 +56,7 @@ def _transport(rank: int, place: Place, plan: Plan, store: Store, timeout: float
     ):
         if size > 1 and place.pp == 0:
             group = gloo_group(number, size, PrefixStore(f"{name}/{line}", store), timeout, plan.lag)
-            directions.append(GlooTransport(group))
+            directions.append(ExchangeTransport(group))
     beside = directions[0] if len(directions) == 1 else None
     if len(directions) > 1:
         beside = GridTransport(directions, rank, shape.cp * shape.tp)

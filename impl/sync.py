@@ -11,6 +11,9 @@ here. The pipelined order is that of sglang#39903; the right column says what th
     _issue   start the next round with those     MIN all_reduce with async_op=True; Work and tensor are kept to the wait
     RANKPROOF_ASYNC=0 (see `plan`)               an environment switch brings blocking back everywhere
 
+How it travels is the transport's business: the MIN all_reduce of that change (`transport`), or an exchange out of which
+each rank takes the MIN by itself (`exchange`), which gloo does in fewer messages; either is one collective a step.
+
 Popping a step later is safe because acks only accumulate between two steps. What that change leaves open is closed
 here: guard words in the same vector show on every rank where ranks differ (`guards`); a reset, an eviction or a close
 first consumes the round in flight; a round in which ranks were in different epochs pops nothing; a change of lanes or
@@ -147,7 +150,8 @@ class AckSync:
             if change := self._agenda.due(self._issued + 1):
                 self._make(change, result)
             self._issue(self._count(), NO_STEP_NUMBER if number is None else number, result)
-            self._consume(self._lag, result)
+            if not self._lag:
+                self._consume(0, result)
         return result
 
     def drain(self) -> StepResult:
@@ -230,7 +234,7 @@ class AckSync:
             self._idle = agreed.idle
             if agreed.request:
                 self._agenda.agreed(offer.round, max(self._lag, 1))
-            if agreed.void:
+            if agreed.epochs is not None and agreed.void:
                 self._voids += 1
                 require_epochs_to_meet(offer.round, self._voids, agreed.epochs)
             else:
@@ -245,10 +249,10 @@ class AckSync:
 
     def _pop(self, agreed: Agreement, result: StepResult) -> None:
         """Takes the agreed number of acks from the head of each lane."""
-        for lane, count in self._lanes.to_pop(agreed.counts).items():
+        for lane, count in self._lanes.to_pop(agreed.counts):
             if count:
-                result.popped[lane] += self._lanes[lane].pop(count)
-            result.agreed[lane] = result.agreed.get(lane, 0) + count
+                result.popped[lane.name] += lane.pop(count)
+            result.agreed[lane.name] = result.agreed.get(lane.name, 0) + count
 
     def _count(self) -> tuple[int, ...]:
         """What this rank could pop from each lane now."""

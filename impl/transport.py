@@ -14,9 +14,18 @@ from typing import Final, NamedTuple, Protocol, cast
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import AllreduceOptions, Backend, ProcessGroup, ProcessGroupGloo, ReduceOp, Work
+from torch._C._distributed_c10d import (
+    AllreduceOptions,
+    AllToAllOptions,
+    ProcessGroup,
+    ProcessGroupGloo,
+    ReduceOp,
+    Work,
+)
+from torch._C._distributed_c10d import Backend as TorchBackend
 
 from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
+from rankproof.impl.rows import Rows
 
 
 class Transport(Protocol):
@@ -71,11 +80,11 @@ def check_transport(transport: Transport) -> None:
         raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
 
 
-class _Backend(Protocol):
+class Backend(Protocol):
     """The part of a torch.distributed backend that is used here, which torch's own type stubs leave out."""
 
     @property
-    def options(self) -> Backend.Options: ...
+    def options(self) -> TorchBackend.Options: ...
 
     def rank(self) -> int: ...
 
@@ -83,17 +92,24 @@ class _Backend(Protocol):
 
     def allreduce(self, tensors: list[torch.Tensor], options: AllreduceOptions) -> Work: ...
 
+    def alltoall_base(
+        self, output: torch.Tensor, given: torch.Tensor, out: list[int], into: list[int], options: AllToAllOptions
+    ) -> Work: ...
 
-class _Round(NamedTuple):
-    """A round in flight. It holds the tensor, which gloo reads and writes until the wait is over.
 
-    words  the tensor's own memory: read without torch, which takes several times as long where the caches are cold
+class Round(NamedTuple):
+    """A round in flight. It holds the tensors, which gloo reads and writes until the wait is over.
+
+    tensor  what gloo writes the result into
+    words   that tensor's own memory: read without torch, which takes several times as long where the caches are cold
+    given   what gloo reads, where that is another tensor
     """
 
     number: int
     tensor: torch.Tensor
-    words: array[int]
+    words: Sequence[int]
     work: Work
+    given: torch.Tensor | None = None
 
 
 class GlooTransport:
@@ -113,35 +129,37 @@ class GlooTransport:
         backend = _gloo_of(group)
         if backend.size() < 2:
             raise Misuse("a group of one has nobody to agree with; it needs 2 ranks or more")
-        self._backend: _Backend | None = backend
+        self._backend: Backend | None = backend
         self.rank: Final = backend.rank()
         self.world: Final = backend.size()
         self.timeout: Final = float(backend.options._timeout.total_seconds())
         self._options = AllreduceOptions()
         self._options.reduceOp = ReduceOp(ReduceOp.MIN)
+        self._rows = Rows()
         self._offered = 0
-        self._in_flight: deque[_Round] = deque()
+        self._in_flight: deque[Round] = deque()
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
-        """Issues the all_reduce of the round, in a fresh tensor; see `Transport.offer`."""
-        backend = self._open_backend()
+        """Issues the collective of the round, in tensors of its own; see `Transport.offer`."""
+        if self._backend is None:
+            raise Misuse("the transport is closed")
         if round_number != self._offered + 1:
             raise Misuse(f"round {round_number} offered out of turn; the next is round {self._offered + 1}")
         try:
             words = array("q", vector)
         except (TypeError, OverflowError) as error:
             raise Misuse(f"round {round_number}: a vector holds whole numbers of 64 bits, not {vector!r}") from error
-        tensor = torch.frombuffer(words, dtype=torch.int64)  # a third of what `torch.tensor` takes
         try:
-            work = backend.allreduce([tensor], self._options)
+            begun = self._begun(self._backend, round_number, words)
         except RuntimeError as error:
             raise gloo_failure(error, round_number, "could not be issued", self.timeout) from error
         self._offered = round_number
-        self._in_flight.append(_Round(round_number, tensor, words, work))
+        self._in_flight.append(begun)
 
     def agreed(self, round_number: int) -> tuple[int, ...]:
-        """Waits for the all_reduce of the round; see `Transport.agreed`."""
-        self._open_backend()
+        """Waits for the collective of the round; see `Transport.agreed`."""
+        if self._backend is None:
+            raise Misuse("the transport is closed")
         if not self._in_flight or self._in_flight[0].number != round_number:
             oldest = f"the oldest in flight is round {self._in_flight[0].number}" if self._in_flight else "none is"
             raise Misuse(f"round {round_number} is not the one to wait for: {oldest}")
@@ -150,17 +168,22 @@ class GlooTransport:
         except RuntimeError as error:
             doing = f"waited for the MIN over {self.world} ranks"
             raise gloo_failure(error, round_number, doing, self.timeout) from error
-        return tuple(self._in_flight.popleft().words)
+        return self._result(self._in_flight.popleft().words)
+
+    def _begun(self, backend: Backend, round_number: int, words: array[int]) -> Round:
+        """Issues the collective."""
+        tensor, memory = self._rows.take(len(words))
+        memory[:] = memoryview(words)
+        return Round(round_number, tensor, memory, backend.allreduce([tensor], self._options))
+
+    def _result(self, words: Sequence[int]) -> tuple[int, ...]:
+        """The MIN, from what gloo has written."""
+        return tuple(words)
 
     def close(self) -> None:
         """Drops the group; see `Transport.close`. Blocks while a round is in flight, up to the deadline."""
         self._in_flight.clear()
         self._backend = None
-
-    def _open_backend(self) -> _Backend:
-        if self._backend is None:
-            raise Misuse("the transport is closed")
-        return self._backend
 
 
 def gloo_failure(error: RuntimeError, round_number: int, doing: str, timeout: float) -> PeerLost | StepTimeout:
@@ -177,12 +200,12 @@ def gloo_words(error: RuntimeError) -> str:
     return re.sub(r"^\[[^]]*\]\s*", "", first).split(". This is typically")[0]
 
 
-def _gloo_of(group: ProcessGroup | ProcessGroupGloo) -> _Backend:
+def _gloo_of(group: ProcessGroup | ProcessGroupGloo) -> Backend:
     if not hasattr(group, "allreduce"):
         raise Misuse(f"a group is one of torch.distributed or of gloo_group, not {group!r}")
     if not isinstance(group, ProcessGroup):
-        return cast(_Backend, group)
+        return cast(Backend, group)
     try:
-        return cast(_Backend, group._get_backend(torch.device("cpu")))
+        return cast(Backend, group._get_backend(torch.device("cpu")))
     except RuntimeError as error:
         raise Misuse("the group has no backend for CPU tensors; make it with backend='gloo'") from error

@@ -16,8 +16,8 @@ class Assumption:
 
     says     the assumption in one sentence
     needed   the properties that rest on it
-    dropped  the fault that is to be without it, or None where no single schedule shows what breaks; its first property
-             falls, and the explorer finds the shortest schedule
+    dropped  the fault that is to be without it, whose first property falls, and of which the explorer finds the
+             shortest schedule; None where what is lost is no property of one run (`closedloop.first_loss`)
     kept     the scenario of that fault with the assumption kept, in which nothing breaks; as large otherwise
     """
 
@@ -33,17 +33,6 @@ class Assumption:
         if self.dropped is None or self.kept is None:
             return None
         return replace(self.dropped.model, scenario=self.kept)
-
-
-RESET_IN_ANOTHER_STEP = Fault(
-    "reset-in-another-step",
-    "ranks reset in steps of their own, with nothing in flight: a round comes to a MIN over lanes of two epochs",
-    ("finished-before-pop", "exact-delay", "bounded-lag"),
-    (),
-    drops="aligned-reset",
-    scenario=Scenario(resets=1, aligned_resets=False),
-)
-"""Not in the catalogue: no engine is known to do it, and the guarded protocol does not mind."""
 
 
 def assumption_named(name: str) -> Assumption:
@@ -78,6 +67,13 @@ ASSUMPTIONS: dict[str, Assumption] = {
             Scenario(),
         ),
         Assumption(
+            "every-ack-finishes",
+            "an ack that a rank has enqueued finishes there, sooner or later",
+            ("drains-to-empty", "no-deadlock"),
+            FAULTS["transfer-without-ack"],
+            Scenario(acks=1, evicts=1),
+        ),
+        Assumption(
             "everyone-steps",
             "every rank goes through every step",
             ("matched-collectives", "named-divergence", "drains-to-empty"),
@@ -88,7 +84,7 @@ ASSUMPTIONS: dict[str, Assumption] = {
             "aligned-reset",
             "every rank resets between the same two steps, where no epoch word tells ranks apart",
             ("finished-before-pop", "exact-delay", "bounded-lag"),
-            RESET_IN_ANOTHER_STEP,
+            FAULTS["reset-in-another-step"],
             Scenario(resets=1),
         ),
         Assumption(
@@ -107,8 +103,7 @@ ASSUMPTIONS: dict[str, Assumption] = {
         ),
         Assumption(
             "open-loop",
-            "which acks are enqueued, and when they finish, does not depend on pops; what a closed loop loses "
-            "shows in no single schedule, only in the comparison of two runs (model/closedloop.py)",
+            "which acks are enqueued, and when they finish, does not depend on pops",
             ("exact-delay",),
         ),
         Assumption(

@@ -7,9 +7,9 @@ pipeline the later stages have none; what they ask for is counted in some rounds
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from rankproof.model import words
+from rankproof.model.copying import replace
 from rankproof.model.protocol import Phase, Protocol
 from rankproof.model.scenario import Scenario
 from rankproof.model.state import LaneState, RankState

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rankproof.model import rounds
-from rankproof.model.protocol import BLOCKING, Protocol
+from rankproof.model.actions import OF_PHASE, Action, Enqueue, Finish
+from rankproof.model.protocol import BLOCKING, PIPELINED, Phase, Protocol
 from rankproof.model.reading import Ints
+from rankproof.model.scenario import Scenario
+from rankproof.model.schedule import Schedule
+from rankproof.model.system import Model
 
 
 def popped_in_closed_loop(protocol: Protocol, window: int, demand: int, steps: int) -> tuple[int, ...]:
@@ -40,3 +46,42 @@ def least_window(protocol: Protocol, demand: int, steps: int = 50) -> int:
     while not keeps_up(protocol, window, demand, steps):
         window += 1
     return window
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A run in a closed loop up to the first pop that comes later than `lag` steps behind that of blocking.
+
+    schedule  the run of the protocol on one rank, as all are alike; it ends with that pop
+    step      which step that is, from 1
+    popped    how many acks have been popped after it
+    blocking  how many blocking has popped after step `step - lag`, in a run of its own with the same engine
+    """
+
+    schedule: Schedule
+    step: int
+    popped: int
+    blocking: int
+
+
+def first_loss(protocol: Protocol = PIPELINED, window: int = 1, demand: int = 1, steps: int = 50) -> Loss | None:
+    """The first loss to be seen, or None where there is none in so many steps.
+
+    No property of one run tells it: which acks are there, and when they finish, is another in the run of blocking.
+    """
+    late = popped_in_closed_loop(protocol, window, demand, steps)
+    by_blocking = (0,) * protocol.lag + popped_in_closed_loop(BLOCKING, window, demand, steps)
+    lost = (step for step in range(steps) if late[step] < by_blocking[step])
+    if (last := next(lost, None)) is None:
+        return None
+    actions: list[Action] = []
+    enqueued = 0
+    for step in range(last + 1):
+        until = min(enqueued + demand, (late[step - 1] if step else 0) + window)
+        for ack in range(enqueued, until if step < last else enqueued):
+            actions += [Enqueue(0, 0, ack), Finish(0, 0, ack)]
+        enqueued = until
+        through = protocol.phases if step < last else protocol.phases[: protocol.phases.index(Phase.POP) + 1]
+        actions += [OF_PHASE[phase](0) for phase in through]
+    model = Model(protocol, Scenario(ranks=1, acks=enqueued))
+    return Loss(Schedule(model, tuple(actions), "closed loop"), last + 1, late[last], by_blocking[last])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rankproof.model.actions import (
     Action,
     Attach,
@@ -30,6 +28,7 @@ from rankproof.model.actions import (
     Withdraw,
 )
 from rankproof.model.changing import changed, is_attached
+from rankproof.model.copying import replace
 from rankproof.model.protocol import Phase
 from rankproof.model.sight import Moved, Sight
 from rankproof.model.state import CLOSED, DEAD, LOST, THREW, Event, LaneState, RankState
@@ -125,7 +124,7 @@ def between_steps(model: Model, me: RankState, sight: Sight, action: Between) ->
         return drained
     me = drained[-1] if drained else me
     moved = Moved(me) if me.error else through(_changed(model, me, action), sight, event)
-    return replace(moved, drained=drained)
+    return Moved(moved.rank, moved.event, drained)
 
 
 def _cannot_change(me: RankState, action: Attach | Detach) -> Disabled | None:

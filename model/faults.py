@@ -19,7 +19,6 @@ class Fault:
     references  public reports of it, as "project #number"; empty where none is known
     protocol    the protocol with the fault; `base` where the engine is at fault
     drops       the assumption that the engine breaks, or None
-    mishap      the bound of the scenario by which something else goes wrong, which no assumption names, or None
     scenario    the smallest scenario in which it shows
     base        the right protocol, of which a faulty one replaces one field
     """
@@ -31,7 +30,6 @@ class Fault:
     protocol: Protocol = PIPELINED
     drops: str | None = None
     scenario: Scenario = Scenario(acks=1)
-    mishap: str | None = None
     base: Protocol = PIPELINED
 
     @property
@@ -46,7 +44,7 @@ class Fault:
             value = getattr(self.protocol, field.name)
             if value != getattr(self.base, field.name):
                 return f"{field.name}={'+'.join(value) if isinstance(value, tuple) else value}"
-        return f"without {self.drops}" if self.drops else f"with {self.mishap}"
+        return f"without {self.drops}"
 
 
 def fault_named(name: str) -> Fault:
@@ -156,8 +154,8 @@ FAULTS: dict[str, Fault] = {
             "a transfer that fails posts no ack: the head of its lane never finishes, and an eviction waits for ever",
             ("drains-to-empty", "no-deadlock"),
             ("bytedance-iaas sglang #646",),
+            drops="every-ack-finishes",
             scenario=Scenario(acks=1, evicts=1, stalls=1),
-            mishap="stalls",
         ),
         Fault(
             "idle-without-flush",
@@ -199,6 +197,14 @@ FAULTS: dict[str, Fault] = {
             ("sglang #35269",),
             replace(PIPELINED, attaches="in-flight"),
             scenario=Scenario(acks=1, attaches=1),
+        ),
+        Fault(
+            "reset-in-another-step",
+            "ranks reset in steps of their own, with nothing in flight: a round is a MIN over lanes of two epochs",
+            ("finished-before-pop", "exact-delay", "bounded-lag"),
+            (),
+            drops="aligned-reset",
+            scenario=Scenario(resets=1, aligned_resets=False),
         ),
         Fault(
             "mixed-modes",

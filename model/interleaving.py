@@ -7,10 +7,10 @@ What happens on the rank itself is in `local`; this is what that rank sees of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rankproof.model import local, rules, stepping, words
-from rankproof.model.actions import Action, Between, Change, Engine, Evict
+from rankproof.model.actions import Action, Between, Change, Enqueue, Evict, Finish, Lose, Stall, Swap, Withdraw
+from rankproof.model.copying import replace
 from rankproof.model.engine import event_of
 from rankproof.model.local import act, candidates, turn
 from rankproof.model.reading import Ints
@@ -37,11 +37,14 @@ __all__ = [
 ]
 
 
+_OF_A_LANE = (Enqueue, Lose, Swap, Finish, Stall, Withdraw, Evict)
+
+
 def apply(model: Model, state: State, action: Action) -> State | Disabled:
     """The state after `action`, or why it is not enabled; total for every action whatever its numbers."""
     if not 0 <= action.rank < len(state.ranks):
         return Disabled(f"there is no rank {action.rank}; ranks are 0 to {len(state.ranks) - 1}")
-    if isinstance(action, Engine | Evict) and not 0 <= action.lane < len(model.scenario.lanes):
+    if isinstance(action, _OF_A_LANE) and not 0 <= action.lane < len(model.scenario.lanes):
         return Disabled(f"there is no lane {action.lane}; lanes are 0 to {len(model.scenario.lanes) - 1}")
     moved = act(model, state.ranks[action.rank], look(model, state, action.rank), action)
     if isinstance(moved, Disabled):
@@ -83,8 +86,8 @@ def look(model: Model, state: State, rank: int) -> Sight:
     """What `rank` sees of the others."""
     return Sight(
         script=state.ahead_of(rank),
-        mishaps=tuple(sorted(name for peer in state.ranks for name in peer.mishaps)),
-        lead=state.ranks[rank].steps - min(peer.steps for peer in state.ranks),
+        mishaps=tuple(sorted([name for peer in state.ranks for name in peer.mishaps])),
+        lead=state.ranks[rank].steps - min([peer.steps for peer in state.ranks]),
         outcome=lambda round_number: outcome(model, state, rank, round_number),
         enqueued=lambda: [enqueued(peer) for peer in state.ranks],
         later=lambda: state.ranks[model.scenario.leaders :],

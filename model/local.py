@@ -6,7 +6,6 @@ That a rank's move needs no more than this is what lets the explorer remember it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rankproof.model.actions import (
     OF_PHASE,
@@ -35,6 +34,7 @@ from rankproof.model.actions import (
     Withdraw,
 )
 from rankproof.model.changing import asked_in, changed, counts_late, is_due
+from rankproof.model.copying import replace
 from rankproof.model.engine import (
     MISHAPS,
     between_steps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 
 class Phase(StrEnum):
@@ -84,6 +84,10 @@ class Protocol:
     def window(self) -> int:
         """The most rounds that a rank may have in flight; the blocking protocol has one within its step."""
         return max(self.lag, 1)
+
+    def filled(self, offer: Any) -> Any:
+        """The offers that a rank has in flight between two steps in lockstep, oldest first, if each of them is this."""
+        return (offer,) * self.lag
 
     @property
     def phases(self) -> tuple[Phase, ...]:

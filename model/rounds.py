@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rankproof.model import rules
 from rankproof.model.protocol import Phase, Protocol
 from rankproof.model.reading import Family, Number, Rank, Reading
+
+InFlight: TypeAlias = Any
+"""A tuple of offers, or a solver's window on a table of them: a step uses only `[0]`, `[1:]` and `+ (offer,)` on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Position:
 
     finished: Number
     popped: Number
-    in_flight: tuple[Number, ...]
+    in_flight: InFlight
 
 
 Positions: TypeAlias = Callable[[Rank], Position]
@@ -36,7 +39,7 @@ def start(protocol: Protocol, stale: Family | None = None) -> Positions:
     epoch before; only a protocol that resets without draining carries it over.
     """
     if stale is not None and protocol.resets == "in-flight":
-        return lambda rank: Position(0, 0, (stale(rank),) * protocol.lag)
+        return lambda rank: Position(0, 0, protocol.filled(stale(rank)))
     return lambda rank: Position(0, 0, _nothing(protocol, 0))
 
 
@@ -63,19 +66,37 @@ def evict(protocol: Protocol, before: Positions, enqueued: Family) -> Positions:
     )
 
 
+def consume(reading: Reading, protocol: Protocol, before: Positions) -> Positions:
+    """Where every rank stands after it has consumed one round between two steps, and popped what that allows.
+
+    It issues nothing, so it has one round fewer in flight.
+    """
+    now = _between_steps(before)
+    for phase in protocol.phases:
+        if phase in (Phase.WAIT, Phase.POP):
+            now = _take(reading, protocol, phase, now, lambda rank: before(rank).finished)
+    done = now
+    return cache(lambda rank: Position(before(rank).finished, done.popped(rank), done.in_flight(rank)))
+
+
 def drain(reading: Reading, protocol: Protocol, before: Positions) -> Positions:
     """Where every rank stands after it has consumed all that is in flight and popped it, and issued nothing."""
-    now = _between_steps(before)
-    consuming = [phase for phase in protocol.phases if phase in (Phase.WAIT, Phase.POP)]
-    for phase in consuming * protocol.lag:
-        now = _take(reading, protocol, phase, now, lambda rank: before(rank).finished)
-    done = now
-    return lambda rank: Position(before(rank).finished, done.popped(rank), _nothing(protocol, done.popped(rank)))
+    after = before
+    for _ in range(protocol.lag):
+        after = consume(reading, protocol, after)
+    return resting(protocol, after)
 
 
-def _nothing(protocol: Protocol, popped: Number) -> tuple[Number, ...]:
+def resting(protocol: Protocol, before: Positions) -> Positions:
+    """The same with nothing in flight, written as `lag` rounds that pop nothing."""
+    return cache(
+        lambda rank: Position(before(rank).finished, before(rank).popped, _nothing(protocol, before(rank).popped))
+    )
+
+
+def _nothing(protocol: Protocol, popped: Number) -> InFlight:
     """The offers of `lag` rounds that pop nothing from a lane that has popped this many."""
-    return (rules.offer(protocol, popped, popped),) * protocol.lag
+    return protocol.filled(rules.offer(protocol, popped, popped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +106,7 @@ class _Moment:
     popped: Family
     after_wait: Family
     counted: Family
-    in_flight: Callable[[Rank], tuple[Number, ...]]
+    in_flight: Callable[[Rank], InFlight]
 
 
 def _between_steps(before: Positions) -> _Moment:
@@ -114,7 +135,8 @@ def _take(reading: Reading, protocol: Protocol, phase: Phase, now: _Moment, fini
         case Phase.COUNT:
             return replace(now, counted=cache(lambda rank: rules.offer(protocol, finished(rank), now.popped(rank))))
         case Phase.ISSUE:
-            return replace(now, in_flight=cache(lambda rank: (*now.in_flight(rank), now.counted(rank))))
+            # Not unpacked, for a solver's window has any length.
+            return replace(now, in_flight=cache(lambda rank: now.in_flight(rank) + (now.counted(rank),)))  # noqa: RUF005
 
 
 def _amount(protocol: Protocol, now: _Moment, rank: Rank) -> Number:

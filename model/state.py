@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+
+from rankproof.model.copying import replace
 
 T = TypeVar("T")
 
@@ -16,7 +18,7 @@ Words: TypeAlias = tuple[int, ...]
 LOST, THREW, DEAD, CLOSED = "peer lost", "threw", "dead", "closed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LaneState:
     """One lane on one rank. Acks are numbered from 0 in the order in which the engine enqueues them.
 
@@ -52,7 +54,7 @@ class LaneState:
         return len(self.waiting)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RankState:
     """One rank.
 
@@ -142,7 +144,7 @@ class Event:
     enqueued: Vector | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """All ranks, and the script of events that some rank has gone through and another has still before it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import dropwhile
 from operator import add
 
 from rankproof.model import changing, rules
+from rankproof.model.copying import replace
 from rankproof.model.protocol import Phase, Protocol, Word
 from rankproof.model.reading import Ints
 from rankproof.model.sight import Sight

@@ -19,6 +19,7 @@ from rankproof.proofs.solvers import checked
 from rankproof.proofs.symbolic import Unrolling
 from rankproof.proofs.symbolic_checks import CHECKS, Step
 from rankproof.proofs.symbolic_step import Choice
+from rankproof.proofs.terms import assert_all, clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,11 @@ def search(model: Model, property_name: str, bound: int, timeout_s: float = 240.
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """One more action: what is known of it, which of its choices is taken, and whether it broke the property."""
+    """One more action: what is known of it, which of its choices is taken and which is not, and what broke."""
 
     facts: list[Any]
     taken: list[Any]
+    not_taken: list[Any]
     choices: list[Choice]
     broken: Any
 
@@ -128,19 +130,20 @@ def _unroll(model: Model, property_name: str, bound: int) -> list[_Length]:
     for length in range(1, bound + 1):
         choices = list(unrolled.choices(state))
         taken = [z3.Bool(f"take_{length}_{index}") for index in range(len(choices))]
+        not_taken = [z3.Not(each) for each in taken]  # each stands in as many facts as there are choices
         facts = [] if lengths else list(unrolled.plan_facts)
-        facts += (z3.Or(z3.Not(one), z3.Not(other)) for one, other in combinations(taken, 2))  # at most one, quickly
+        facts += (clause(one, other) for one, other in combinations(not_taken, 2))  # at most one, quickly
         facts += (z3.Implies(take, each.guard) for take, each in zip(taken, choices, strict=True))
         if lengths:
             facts.append(z3.Implies(z3.Or(*taken), z3.Or(*lengths[-1].taken)))
-            facts += unrolled.in_order(lengths[-1].taken, taken, choices)
+            facts += unrolled.in_order(lengths[-1].not_taken, not_taken, choices)
         after, renamed = unrolled.after(length, state, choices, taken)
         broken = check.broken(Step(unrolled.steps, state, after, taken, choices))
         if is_alike:  # the one that breaks the property may be the last of them, which the order puts last
             last = len(state) - 1
             by_the_last = z3.Or(*(take for take, each in zip(taken, choices, strict=True) if each.rank == last))
             broken = z3.And(by_the_last, broken)
-        lengths.append(_Length(facts + renamed, taken, choices, broken))
+        lengths.append(_Length(facts + renamed, taken, not_taken, choices, broken))
         state = after
     return lengths
 
@@ -150,7 +153,7 @@ def _ask(unrolled: list[_Length], lengths: range, timeout_s: float) -> Found:
     solver = z3.Then("simplify", "propagate-values", "solve-eqs", "card2bv", "bit-blast", "sat").solver()
     solver.set("timeout", int(timeout_s * 1000))
     for each in unrolled[: lengths[-1]]:
-        solver.add(*each.facts)
+        assert_all(solver, each.facts)
     solver.add(z3.Or(*(unrolled[length - 1].broken for length in lengths)))
     answer = checked(solver)
     if answer == z3.unsat:

@@ -27,8 +27,8 @@ class _Watched:
         if name in _FIELDS:
             self.read.add(name)
             return getattr(PIPELINED, name)
-        derived: Any = vars(Protocol)[name]  # a property, which reads fields in its turn
-        return derived.fget(self)
+        derived: Any = vars(Protocol)[name]  # a property or a method, which reads fields in its turn
+        return derived.__get__(self)
 
 
 @cache

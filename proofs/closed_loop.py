@@ -26,16 +26,23 @@ def _keeps_up(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
     def levels(at: Positions, rank: Rank) -> tuple[Number, ...]:
         return (at(rank).popped, *claims(protocol, at(rank)))
 
-    def close(at: Positions, enqueued_by_blocking: Positions) -> Goals:
+    def close(at: Positions, by_blocking: Positions) -> Goals:
         def steady(rank: Rank) -> Truth:
             gaps = (reading.both(low <= high, high <= low + demand) for low, high in pairwise(levels(at, rank)))
-            return reading.both(*gaps, levels(at, rank)[-1] == enqueued_by_blocking(rank).popped)
+            return reading.both(*gaps)
+
+        def even(rank: Rank) -> Truth:
+            return levels(at, rank)[-1] == by_blocking(rank).popped
 
         def alike(one: Rank, other: Rank) -> Truth:
             pairs = zip(levels(at, one), levels(at, other), strict=True)
             return reading.both(*(mine == theirs for mine, theirs in pairs))
 
-        return {"steady": reading.every_rank(steady), "alike": reading.every_pair(alike)}
+        return {
+            "goal": reading.every_rank(even),
+            "steady": reading.every_rank(steady),
+            "alike": reading.every_pair(alike),
+        }
 
     def enqueued(rank: Rank) -> Number:
         wanted, allowed = levels(before, rank)[-1] + demand, before(rank).popped + window
@@ -51,13 +58,15 @@ def _keeps_up(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
     for _ in range(protocol.lag):
         enough = enough + demand
     hypotheses = close(before, blocking) | {"demand": 1 <= demand, "window": enough <= window}
-    return hypotheses, close(after, blocking_after)
+    begins = reading.both(*close(rounds.start(protocol), rounds.start(BLOCKING)).values())
+    return hypotheses, close(after, blocking_after) | {"begins": begins}
 
 
 def _falls_behind(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     """The first steps of both protocols with less room: after step 2 lag + 1, blocking lag before, one is behind.
 
-    The ranks are alike, as in `_keeps_up`; what blocking has popped after step n is n times the demand.
+    The ranks are alike, as in `_keeps_up`. A demand that is more than the window finds no room in either protocol, so
+    it is not above it; then what blocking has popped after step n is n times the demand.
     """
     demand, window = reading.number("demand"), reading.number("window")
     at, enough, due = rounds.start(protocol), demand, demand
@@ -69,7 +78,7 @@ def _falls_behind(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, G
         wanted, room = given + demand, popped + window
         given = reading.choose(wanted <= room, wanted, room)
         at = rounds.step(reading, protocol, at, cache(lambda rank, given=given: given))
-    hypotheses = {"demand": 1 <= demand, "window": reading.both(1 <= window, window + 1 <= enough)}
+    hypotheses = {"demand": reading.both(1 <= demand, demand <= window), "window": window + 1 <= enough}
     return hypotheses, {"goal": reading.every_rank(lambda rank: at(rank).popped + 1 <= due)}
 
 

@@ -8,7 +8,7 @@ stop it, and that it issues none back: whatever the other rank does then comes t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -36,26 +36,53 @@ def _change(history: History, before: Places, actor: Rank) -> tuple[Hypotheses, 
     return change(history.protocol, before, actor)
 
 
-def _sees_only_rounds(reading: EveryRank, protocol: Protocol, *, action: _Action) -> tuple[Hypotheses, Goals]:
-    """An action of one rank before and after `other` has become whatever it likes, with no round taken back."""
-    history, before = History(reading, protocol), any_place(reading)
-    actor, other = reading.rank("actor"), reading.rank("other")
+@dataclass(frozen=True, slots=True)
+class _TwoRanks:
+    """An actor, and another rank before and after that has become whatever it likes, with no round taken back."""
+
+    history: History
+    before: Places
+    later: Places
+    actor: Rank
+    meant: Hypotheses
+
+    def of(self, action: _Action) -> tuple[Hypotheses, Goals]:
+        """When the actor can take an action before the other has changed, and what then must be so behind that."""
+        reading, protocol = self.history.reading, self.history.protocol
+        me = self.before(self.actor)
+        guard, after = action(self.history, self.before, self.actor)
+        guard_later, after_later = action(self.history, self.later, self.actor)
+        # What a round comes to is a fixed number in these terms, and here it is: whoever waits for it has all offers.
+        reads = me.consumed + 1 <= self.before(reading.rank("other")).issued
+        looked = reading.implies(guard["complete"], reads) if "complete" in guard else reading.both()
+        return guard, {
+            "still-enabled": reading.both(*guard_later.values()),
+            "same-end": _same(reading, after, after_later),
+            "no-round-back": me.issued <= after.issued,
+            "no-offer-to-come": reading.implies(rules.due(protocol, me.issued, me.consumed), looked),
+        }
+
+
+def _two_ranks(reading: EveryRank, protocol: Protocol) -> _TwoRanks:
+    before, actor, other = any_place(reading), reading.rank("actor"), reading.rank("other")
     changed = Place(*(reading.number(f"other_{name}") for name in Place.__dataclass_fields__))
-    later = moved(reading, before, other, changed)
-    guard, after = action(history, before, actor)
-    guard_later, after_later = action(history, later, actor)
-    hypotheses: Hypotheses = {f"enabled: {name}": truth for name, truth in guard.items()}
-    hypotheses |= {"two ranks": actor != other, "issues-no-round-back": before(other).issued <= changed.issued}
-    # What a round comes to is a fixed number in these terms, and here it is: whoever waits for it has all offers.
-    reads = before(actor).consumed + 1 <= before(other).issued
-    looked = reading.implies(guard["complete"], reads) if "complete" in guard else reading.both()
-    is_due = rules.due(protocol, before(actor).issued, before(actor).consumed)
-    return hypotheses, {
-        "still-enabled": reading.both(*guard_later.values()),
-        "same-end": _same(reading, after, after_later),
-        "no-round-back": before(actor).issued <= after.issued,
-        "no-offer-to-come": reading.implies(is_due, looked),
-    }
+    meant = {"two ranks": actor != other, "issues-no-round-back": before(other).issued <= changed.issued}
+    return _TwoRanks(History(reading, protocol), before, moved(reading, before, other, changed), actor, meant)
+
+
+def _sees_only_rounds(reading: EveryRank, protocol: Protocol, *, action: _Action) -> tuple[Hypotheses, Goals]:
+    ranks = _two_ranks(reading, protocol)
+    guard, goals = ranks.of(action)
+    return {f"enabled: {name}": truth for name, truth in guard.items()} | ranks.meant, goals
+
+
+def _all_see_only_rounds(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
+    """The same of every action, each where it can be taken."""
+    ranks, goals = _two_ranks(reading, protocol), Goals()
+    for name, (action, _) in _ACTIONS.items():
+        guard, of_one = ranks.of(action)
+        goals[name] = reading.implies(reading.both(*guard.values()), reading.both(*of_one.values()))
+    return ranks.meant, goals
 
 
 def _same(reading: EveryRank, one: Place, other: Place) -> Truth:
@@ -145,6 +172,18 @@ COMMUTE: tuple[Obligation, ...] = (
         _lanes,
     ),
 )
+
+COMMUTE_TOGETHER: tuple[Obligation, ...] = (
+    Obligation(
+        "commutation/actions",
+        "commutation",
+        "whatever a rank does, and whatever another does, may change places",
+        (),
+        _all_see_only_rounds,
+    ),
+    *COMMUTE[len(_ACTIONS) :],
+)
+"""The same in fewer, of which each takes longer to read."""
 
 FALSE_OF_COMMUTE: tuple[Obligation, ...] = (
     Obligation(

@@ -94,7 +94,7 @@ INTERLEAVED: tuple[Obligation, ...] = (
         "no-deadlock/interleaved",
         "some rank can always take its next phase",
         claims.no_deadlock,
-        ("everyone-steps",),
+        ("everyone-steps", "every-ack-finishes"),
     ),
     _obligation(
         "exact-delay/bridge",

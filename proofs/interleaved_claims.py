@@ -146,13 +146,15 @@ def one_owner(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
 
 
 def no_deadlock(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
-    """Some rank can take its next phase, or drain; a round is complete where the fewest rounds issued are not below it.
+    """Some rank can take its next phase, drain or evict; a round is complete where the fewest issued are not below it.
 
-    An eviction waits besides for what is in its own lane, which finishes by itself.
+    An eviction waits besides for all that is in its own lane, which has finished by then.
     """
     _, at, _, _, known = world(reading, protocol, ())
     least, steps_on = reading.minimum(lambda rank: at(rank).issued), reading.family("steps_on")
+    evicts, enqueued = reading.family("evicts"), reading.family("enqueued")
     known["everyone-steps"] = reading.every_rank(lambda rank: steps_on(rank) == 1)
+    known["every-ack-finishes"] = reading.every_rank(lambda rank: enqueued(rank) <= at(rank).finished)
 
     def stuck(rank: Rank) -> Truth:
         me = at(rank)
@@ -161,7 +163,8 @@ def no_deadlock(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goa
         )
         in_a_drain = reading.both(me.phase == 0, 1 <= rules.in_flight(me.issued, me.consumed))
         waits = reading.both(reading.either(in_its_wait, in_a_drain), reading.negate(me.consumed + 1 <= least))
-        return reading.either(reading.negate(steps_on(rank) == 1), waits)
+        in_an_eviction = reading.both(me.phase == 0, evicts(rank) == 1, me.finished + 1 <= enqueued(rank))
+        return reading.either(reading.negate(steps_on(rank) == 1), waits, in_an_eviction)
 
     number = reading.number("some_round")
     complete = rules.complete(reading, number, lambda rank: at(rank).issued)

@@ -36,12 +36,18 @@ def _flush(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
 
 def _drains(reading: EveryRank, protocol: Protocol, steps: int) -> tuple[Hypotheses, Goals]:
     """All that is enqueued, on every rank as much, is finished; after so many steps nothing is left to pop."""
-    before, enqueued = any_state(reading, protocol), reading.family("enqueued")
-    aligned = reading.every_pair(lambda one, other: enqueued(one) == enqueued(other))
+    before, enqueued, finished = (
+        any_state(reading, protocol),
+        reading.family("enqueued"),
+        reading.family("finished_next"),
+    )
     after = before
     for _ in range(steps):
-        after = rounds.step(reading, protocol, after, enqueued)
-    hypotheses = invariant(reading, protocol, before) | {"aligned-enqueue": aligned}
+        after = rounds.step(reading, protocol, after, finished)
+    hypotheses = invariant(reading, protocol, before) | {
+        "aligned-enqueue": reading.every_pair(lambda one, other: enqueued(one) == enqueued(other)),
+        "every-ack-finishes": reading.every_rank(lambda rank: finished(rank) == enqueued(rank)),
+    }
     return hypotheses, {"goal": reading.every_rank(lambda rank: after(rank).popped == enqueued(rank))}
 
 
@@ -88,7 +94,7 @@ LIFECYCLE: tuple[Obligation, ...] = (
         "drains-to-empty/steps",
         "drains-to-empty",
         "when all is finished and ranks keep stepping, every lane is empty after lag + 1 steps",
-        ("aligned-enqueue",),
+        ("aligned-enqueue", "every-ack-finishes"),
         _drains_in_time,
     ),
     Obligation(

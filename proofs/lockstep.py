@@ -58,7 +58,7 @@ def _promised(position: Position) -> Number:
 def claims(protocol: Protocol, position: Position) -> tuple[Number, ...]:
     """What a rank will have popped once each round in flight is consumed, as far as it goes by its own offers."""
     if protocol.offers == "cumulative":
-        return position.in_flight
+        return tuple(position.in_flight)
     return tuple(accumulate(position.in_flight, initial=position.popped))[1:]
 
 

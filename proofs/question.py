@@ -10,7 +10,7 @@ from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.reading import Truth
 from rankproof.proofs.everyrank import EveryRank
 from rankproof.proofs.obligation import Obligation
-from rankproof.proofs.smt import written
+from rankproof.proofs.smt import CHECK, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Question:
         last = ""
         for place, (comment, term) in enumerate(assertions, 1):
             if checks == 2 and place == len(assertions):
-                lines.append("(check-sat)")
+                lines.append(CHECK)
             if comment != last:
                 lines.append(f"; {comment}")
                 last = comment
             lines.append(f"(assert {text_of(term)})")
-        return "\n".join([*lines, "(check-sat)", ""])
+        return "\n".join([*lines, CHECK, ""])
 
 
 def denial(obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()) -> Question:

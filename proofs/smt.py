@@ -11,6 +11,9 @@ from typing import Any
 
 BOOL, INT = "Bool", "Int"
 
+CHECK = "(check-sat)"
+"""What asks a solver whether all that stands before it has a model."""
+
 _NAMED_FROM = 5
 """A term of so many parts that stands in several places is written once, with a name."""
 
@@ -75,13 +78,14 @@ class Term:
     def __str__(self) -> str:
         return f"({self.op} {' '.join(map(str, self.args))})" if self.args else self.op
 
-    def _arithmetic(self, of_ints: str, of_words: str, *operands: object) -> Term:
-        lifted = tuple(self.terms.lifted(each, self.sort) for each in operands)
-        return self.terms.of(of_ints if self.sort == INT else of_words, lifted, self.sort)
+    def _arithmetic(self, of_ints: str, of_words: str, one: object, other: object) -> Term:
+        terms, sort = self.terms, self.sort
+        lifted = (terms.lifted(one, sort), terms.lifted(other, sort))
+        return terms.of(of_ints if sort == INT else of_words, lifted, sort)
 
     def _compared(self, low: object, high: object) -> Term:
-        lifted = (self.terms.lifted(low, self.sort), self.terms.lifted(high, self.sort))
-        return self.terms.of("<=" if self.sort == INT else "bvsle", lifted, BOOL)
+        terms, sort = self.terms, self.sort
+        return terms.of("<=" if sort == INT else "bvsle", (terms.lifted(low, sort), terms.lifted(high, sort)), BOOL)
 
 
 class Terms:

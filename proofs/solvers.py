@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import z3
 
+from rankproof.proofs.smt import CHECK
+
 
 class Answer(StrEnum):
     """What a solver says of a text."""
@@ -24,8 +26,16 @@ def checked(solver: z3.Solver) -> z3.CheckSatResult:
 
 
 def z3_solver(text: str, context: z3.Context) -> z3.Solver:
-    """The solver of z3 that is the quicker one for such a text: only bit-vectors gain by being prepared first."""
-    return z3.Solver(ctx=context) if "BitVec" in text else z3.SimpleSolver(ctx=context)
+    """The solver of z3 that is the quickest on such a text.
+
+    Numbers: its plain core, with the older of its two simplexes, which takes four fifths of the time here. Words: made
+    into bits before the core sees them, which takes half of what the preparation takes that z3 itself would choose.
+    """
+    if "BitVec" in text:
+        return z3.Then("simplify", "solve-eqs", "bit-blast", "smt", ctx=context).solver()
+    solver = z3.SimpleSolver(ctx=context)
+    solver.set("arith.solver", 2)
+    return solver
 
 
 def z3_answers(text: str, timeout_s: float = 30.0, seed: int = 0) -> Answer:
@@ -38,25 +48,30 @@ def z3_answers(text: str, timeout_s: float = 30.0, seed: int = 0) -> Answer:
 
 
 def z3_answers_both(text: str, timeout_s: float = 30.0) -> tuple[Answer, Answer]:
-    """What z3 says of a text, and of the same without its last assertion, in a context that holds nothing but this.
+    """What z3 says of a text with two checks, as `Question.both_text` writes it: of the whole, and of its first part.
 
-    The text is read once, and asked as `Question.both_text` has it: without the last assertion first. A solver of words
-    is another one each time, for it prepares what it is given, and then takes no more.
+    One context holds this text and nothing else. The solver reads the first part, is asked, and then reads the rest
+    beside it, as a solver does that runs the text itself. One of words is made anew in between, for it prepares all
+    that it is given at once, and reads the first part again. Raises ValueError where there are not two checks.
     """
     context = z3.Context()
-    *assertions, last = z3.parse_smt2_string(text, ctx=context)
+    parts = text.split(f"\n{CHECK}")
+    if len(parts) != 3 or parts[2].strip():
+        raise ValueError(f"a text with two checks is needed, each on a line of its own:\n{text}")
+    first, rest, _ = parts
 
-    def solver_of(asserted: list[z3.BoolRef]) -> z3.Solver:
+    def solver_of(part: str) -> z3.Solver:
         solver = z3_solver(text, context)
         solver.set("timeout", int(timeout_s * 1000))
-        solver.add(*asserted)
+        solver.from_string(part)
         return solver
 
-    solver = solver_of(assertions)
+    solver = solver_of(first)
     without = Answer(str(checked(solver)))
     if "BitVec" in text:
-        return Answer(str(checked(solver_of([*assertions, last])))), without
-    solver.add(last)
+        solver = solver_of(f"{first}\n{rest}")
+    else:
+        solver.from_string(rest)
     return Answer(str(checked(solver))), without
 
 

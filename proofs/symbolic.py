@@ -12,6 +12,7 @@ from rankproof.model.interleaving import Model
 from rankproof.proofs.symbolic_engine import Engine
 from rankproof.proofs.symbolic_order import out_of_order
 from rankproof.proofs.symbolic_step import Choice, Ranks, RankTerms, Steps
+from rankproof.proofs.terms import clause
 
 
 class Unrolling:
@@ -73,9 +74,12 @@ class Unrolling:
 
         return tuple(after(rank, me) for rank, me in enumerate(before)), facts
 
-    def in_order(self, previous: list[Any], taken: list[Any], choices: list[Choice]) -> Iterator[Any]:
-        """That the two last actions stand in the order that `out_of_order` leaves to be searched."""
+    def in_order(self, not_before: list[Any], not_now: list[Any], choices: list[Choice]) -> Iterator[Any]:
+        """That the two last actions stand in the order that `out_of_order` leaves to be searched.
+
+        For each choice there is the term that it was not taken in the action before, and that it is not in this one.
+        """
         if not self._forbidden:
             self._forbidden.extend(out_of_order(self.model.protocol, choices, to_the_end=self._to_the_end))
         for earlier, later in self._forbidden:
-            yield z3.Or(z3.Not(previous[earlier]), z3.Not(taken[later]))
+            yield clause(not_before[earlier], not_now[later])

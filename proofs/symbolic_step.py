@@ -226,7 +226,7 @@ def chosen(condition: Any, then: RankTerms, otherwise: RankTerms) -> RankTerms:
     def pick(one: Any, other: Any) -> Any:
         if isinstance(one, tuple):
             return tuple(pick(a, b) for a, b in zip(one, other, strict=True))
-        return one if one.eq(other) else z3.If(condition, one, other)
+        return one if one is other or one.eq(other) else z3.If(condition, one, other)
 
     names = RankTerms.__dataclass_fields__
     return RankTerms(**{name: pick(getattr(then, name), getattr(otherwise, name)) for name in names})

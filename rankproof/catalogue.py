@@ -27,7 +27,7 @@ def known(name: str) -> str:
     names = {each.lower(): each for kind in KINDS.values() for each in kind}
     if name.lower() in names:
         return names[name.lower()]
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {names[near[0]]!r}?" if near else "rankproof explain lists all that there are"
     raise BadInput(f"there is no property, fault, assumption or obligation {name!r}; {hint}")
 

@@ -150,6 +150,32 @@ def refute(
 
 
 @app.command()
+def explore(
+    ranks: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Ranks.")] = 3,
+    lanes: Annotated[int, typer.Option(metavar="N", min=1, max=4, help="Lanes.")] = 2,
+    acks: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="Acks that come to each lane.")] = 3,
+    lag: LagOption = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="Try only the schedules that stand for all others.")
+    ] = False,
+    form: FormOption = PlainForm.TEXT,
+) -> Task:
+    """See every state of one bounded world of the right protocol, whose ranks move alone."""
+
+    def task() -> Verdict:
+        from rankproof import exploring
+        from rankproof.model.scenario import Scenario
+        from rankproof.progress import shown
+
+        output = Output(Form(form))
+        scenario = Scenario(ranks=ranks, lanes=("write", "load", "hits", "backup")[:lanes], acks=acks)
+        with shown(output) as progress:
+            return exploring.report(output, progress, scenario, lag=LAG if lag is None else lag, reduced=reduced)
+
+    return task
+
+
+@app.command()
 def explain(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What to explain; all names without.")] = None,
     form: FormOption = PlainForm.TEXT,

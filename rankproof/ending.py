@@ -43,11 +43,14 @@ def run_to_its_end(arguments: Sequence[str]) -> int:
     except BadInput as error:
         _complain(str(error))
         return BAD_USAGE
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        from rankproof.conformance.replies import HarnessLost
         from rankproof.output import OutputClosed
         from rankproof.parallel import WorkLost
 
-        if isinstance(error, WorkLost):
+        if isinstance(error, WorkLost | HarnessLost):
             _complain(f"undetermined: {error}")
             return Verdict.UNDETERMINED.exit_code
         if isinstance(error, OutputClosed):

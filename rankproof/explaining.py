@@ -11,6 +11,7 @@ from rankproof.diagram import diagram
 from rankproof.diagram_text import draw
 from rankproof.doubting import tried
 from rankproof.model.assumptions import ASSUMPTIONS, Assumption
+from rankproof.model.closedloop import first_loss
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS, Fault
 from rankproof.model.properties import PROPERTIES, Property
@@ -21,7 +22,7 @@ from rankproof.output import STICKY, Output
 from rankproof.proofs.answered import refuted
 from rankproof.proofs.broken import broken_by, is_refuted
 from rankproof.proofs.everyrank import EveryRank
-from rankproof.proofs.obligation import Obligation
+from rankproof.proofs.obligation import BUILT_IN, Obligation
 from rankproof.proofs.prove import decide
 from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS, OF_THE_PROTOCOL
 from rankproof.tidying import tidy
@@ -150,19 +151,39 @@ def _fault(fault: Fault) -> Explanation:
 def _assumption(assumption: Assumption) -> Explanation:
     users = [each.name for each in OBLIGATIONS if assumption.name in each.needs]
     dropped = assumption.dropped
-    schedule = _shortest(dropped, dropped.breaks[0]) if dropped else None
+    schedule, breaking = _without(dropped) if dropped else _in_a_closed_loop()
     return Explanation(
         assumption.name,
         "assumption",
         assumption.says,
-        (f"a hypothesis of {_listed(users)}" if users else "a hypothesis of no proof",),
+        (
+            f"a hypothesis of {_listed(users)}" if users else "a hypothesis of no proof",
+            *([f"built in to most others: {BUILT_IN[assumption.name]}"] if assumption.name in BUILT_IN else []),
+        ),
         (f"without it may fall: {_listed(assumption.needed)}",),
         schedule,
-        f"the shortest schedule that breaks {dropped.breaks[0]} without it, {dropped.name}: {dropped.says}"
-        if dropped
-        else "",
+        breaking,
         dropped.references if dropped else (),
-        Verdict.HOLDS if schedule or not dropped else Verdict.UNDETERMINED,
+        Verdict.HOLDS if schedule else Verdict.UNDETERMINED,
+    )
+
+
+def _without(dropped: Fault) -> tuple[Schedule | None, str]:
+    """What breaks without an assumption, and that in words."""
+    says = f"the shortest schedule that breaks {dropped.breaks[0]} without it, {dropped.name}: {dropped.says}"
+    return _shortest(dropped, dropped.breaks[0]), says
+
+
+def _in_a_closed_loop() -> tuple[Schedule | None, str]:
+    """What is lost without the one assumption of which no property of one run tells, and that in words."""
+    loss = first_loss()
+    if loss is None:
+        return None, ""
+    return loss.schedule, (
+        "no property falls in this run or any other without it, for exact-delay compares two runs with the same "
+        "completions, and here these differ; what is lost is throughput. The shortest run that shows it, of an engine "
+        f"that keeps one ack in the lane: after step {loss.step} pipelined has popped {loss.popped}, and blocking, "
+        f"with the same engine, {loss.blocking} after step {loss.step - loss.schedule.model.protocol.lag}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The bounded worlds in which `rankproof verify` sees every interleaving of the right protocols."""
+"""The bounded worlds in which every interleaving of a right protocol is seen: those of `verify`, and one to choose."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof import parallel
+from rankproof.model import reduction
 from rankproof.model.explorer import Exploration, explore
 from rankproof.model.interleaving import Model
 from rankproof.model.properties import CHECKED, PROPERTIES
 from rankproof.model.protocol import BLOCKING, PIPELINED, depth
 from rankproof.model.scenario import Scenario
+from rankproof.model.verdict import Verdict
 from rankproof.output import Output, counted
 from rankproof.progress import Progress
 
 LIMIT = 200_000
 """States after which a search gives up; several times what the largest world has."""
+
+
+MOST_STATES = 50_000_000
+"""The same where one world is asked for by its bounds: about a gigabyte."""
+
+STANDARD = Scenario(ranks=3, lanes=("write", "load"), acks=3)
+"""What one world has where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,37 @@ def explore_all(progress: Progress, worlds: Sequence[World] = WORLDS) -> Iterato
 def see(world: World) -> Seen:
     """What becomes of one world."""
     return Seen(world, explore(world.model, [PROPERTIES[name] for name in world.checked], limit=LIMIT))
+
+
+def report(
+    output: Output, progress: Progress, scenario: Scenario = STANDARD, *, lag: int = 1, reduced: bool
+) -> Verdict:
+    """Explores one world of the protocol with that lag, and says what it came to.
+
+    With `reduced` it tries only the schedules that stand for all others (model/reduction.py), held against the
+    properties that these tell of. The JSON document has what `document` has, and `reduced`.
+    """
+    protocol = BLOCKING if lag == 0 else PIPELINED if lag == 1 else depth(lag)
+    checked = [each for each in CHECKED if not reduced or each.name in reduction.KNOWN]
+    name = "blocking" if lag == 0 else "pipelined" if lag == 1 else f"depth {lag}"
+    world = World(name, Model(protocol, scenario), tuple(each.name for each in checked))
+
+    def tell(actions: int, states: int) -> None:
+        progress("explore", f"{states:,} states up to {counted(actions, 'action')}")
+
+    seen = Seen(world, explore(world.model, checked, limit=MOST_STATES, progress=tell, reduced=reduced))
+    schedules = "the schedules that stand for all others" if reduced else "every interleaving"
+    output.say((f"Every state of one world, by {schedules}", "title"))
+    show(output, seen)
+    output.paragraph(
+        f"{counted(seen.exploration.depth, 'action')} deep; held against {', '.join(world.properties)}",
+        indent=4,
+        style="quiet",
+    )
+    if seen.exploration.verdict is Verdict.UNDETERMINED:
+        output.paragraph(f"given up after {seen.exploration.states:,} states", indent=4, style="undetermined")
+    output.document("explore", seen.exploration.verdict, document(seen) | {"reduced": reduced})
+    return seen.exploration.verdict
 
 
 def show(output: Output, seen: Seen) -> None:

@@ -40,18 +40,39 @@ def picture_of(schedule: Schedule | None, failure: str, breaks: str = "", seen: 
 
 
 def differences(found: Iterable[Difference]) -> list[str]:
-    """The fields of a reply that differ, one a line, "model | subject", with acks named as in the picture."""
-    return [
-        f"{each.field}: model {_named(each.field, each.model)} | subject {_named(each.field, each.subject)}"
-        for each in found
-    ]
+    """The fields of a reply that differ, one a line, "model | subject", with acks named as in the picture.
+
+    What does not hold the acks of each lane is shown as it is, and what the field is to hold is said.
+    """
+    return [_line(each) for each in found]
+
+
+def _line(each: Difference) -> str:
+    if each.field in _OF_LANES and _lanes(each.subject) != _lanes(each.model):
+        due = "it is to be one tuple a lane, of the ints that enqueue was given"
+        return f"{each.field}: model {each.model} | subject {each.subject} ({due})"
+    return f"{each.field}: model {_named(each.field, each.model)} | subject {_named(each.field, each.subject)}"
+
+
+_OF_LANES = ("popped", "left")
+"""The fields that hold acks of each lane."""
+
+
+def _lanes(value: str) -> int | None:
+    """Of how many lanes a value holds the acks; None where that is not what it holds."""
+    try:
+        read = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    rows = isinstance(read, tuple) and all(isinstance(row, tuple) for row in read)
+    return len(read) if rows and all(isinstance(ack, int) for row in read for ack in row) else None
 
 
 def _named(field: str, value: str) -> str:
     """A value as the picture has it, if it can be read; else as Python writes it."""
     try:
         read = ast.literal_eval(value)
-        if field in ("popped", "left"):
+        if field in _OF_LANES:
             names = [ack_name(lane, int(ack)) for lane, acks in enumerate(read) for ack in acks]
         elif field == "waited_unfinished":
             names = [ack_name(int(lane), int(ack)) for lane, ack in read]

@@ -90,7 +90,8 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
     """Holds a subject against the model of its lag; a schedule that differs is written into `folder`, and told about.
 
     The JSON document has `subject`, `ranks`, `lag`, `seed`, `examples`, `commands`, `steps`, `popped`, `seconds`,
-    `taken` (how often each action of the model was), `failure` (empty where nothing went wrong), `breaks` (the
+    `taken` (how often each action of the model was that may come), `never_taken` (those at 0), `not_asked` (the others,
+    which need what the subject does not declare), `failure` (empty where nothing went wrong), `breaks` (the
     property, or empty), `differences` (each with `field`, `model` and `subject`), `found_in` ("memory", "processes" or
     empty), `reproduced` (on processes: true, false or null), `on_processes`, `ended_early` (why no smaller schedule was
     looked for any more, or empty), `last_words`, `program` (that shows it again), `schedule` (the smallest that went
@@ -106,8 +107,6 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
         file = file_in(folder, found.schedule)
         result = result_of(found, plan, file)
     output.say((f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}, seed {plan.seed}", "title"))
-    if found.driven:
-        output.paragraph(f"driven: {found.driven}", indent=2, hang=2)
     show(output, found)
     if found.failure:
         output.say(f"  again: {result.again}")
@@ -167,7 +166,9 @@ def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
 
 
 def show(output: Output, found: Fuzzing) -> None:
-    """What differed, if anything did: the property, the difference, and the schedule that leads there; and what ran."""
+    """What is driven, what differed if anything did, with the schedule that leads there, and what was exercised."""
+    if found.driven:
+        output.paragraph(f"driven: {found.driven}", indent=2, hang=2)
     if found.breaks:
         output.paragraph(f"breaks {found.breaks}: {PROPERTIES[found.breaks].says}", indent=2, hang=4)
     if found.failure:
@@ -181,8 +182,8 @@ def show(output: Output, found: Fuzzing) -> None:
         output.paragraph(f"What the model did until then; {picture.legend}", indent=2)
         draw(output, picture, indent=2)
         output.say()
-    taken = ", ".join(f"{name} {count:,}" for name, count in sorted(found.taken.items()))
-    output.paragraph(f"actions taken: {taken or 'none'}", indent=2, hang=2)
+    for line in found.coverage.lines():
+        output.paragraph(line, indent=2, hang=2)
     if found.verdict is Verdict.UNDETERMINED and not found.failure:
         output.paragraph("nothing ran on real processes before the time was over; give more seconds", indent=2)
     if found.note and found.found_in != "memory" and found.note not in found.failure:
@@ -231,7 +232,9 @@ def document(found: Fuzzing) -> dict[str, Any]:
         "steps": found.steps,
         "popped": found.popped,
         "seconds": found.seconds,
-        "taken": found.taken,
+        "taken": dict(found.coverage.taken),
+        "never_taken": found.coverage.never,
+        "not_asked": found.coverage.left_out,
         "failure": found.failure,
         "breaks": found.breaks,
         "differences": [asdict(each) for each in found.differences],

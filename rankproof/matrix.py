@@ -11,6 +11,7 @@ from rankproof import parallel
 from rankproof.model.explorer import Exploration, explore, explore_each
 from rankproof.model.faults import Fault, fault_named
 from rankproof.model.properties import PROPERTIES, Property
+from rankproof.model.scenario import Scenario
 from rankproof.model.state import State
 from rankproof.model.system import Model
 from rankproof.model.verdict import Verdict, combine
@@ -55,10 +56,10 @@ class Cell:
 
     @property
     def sign(self) -> str:
-        """`.` holds, a length with E or B for its finders where it falls, `-` where there is no verdict."""
+        """`.` holds, a length with E or B for its finders where it falls, `?` where that is open, `-` for None."""
         if self.verdict is Verdict.VIOLATED:
             return f"{self.length}{'B' if self.finders == 'ES' else self.finders}"
-        return "." if self.verdict is Verdict.HOLDS else "-"
+        return "-" if self.verdict is None else "." if self.verdict is Verdict.HOLDS else "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def report(output: Output, progress: Progress, faults: Sequence[Fault]) -> Verdi
     output.say((_line("", heads), "head"))
     rows: list[Row] = []
     progress("matrix")
-    for row in parallel.each(row_of, [fault.name for fault in faults]):
+    for row in parallel.each(row_of, [fault.name for fault in faults], size=_size):
         rows.append(row)
         output.say(_line(row.fault.name, [cell.sign for cell in row.cells]))
         progress("matrix", f"{len(rows)} of {len(faults)} faults")
@@ -106,6 +107,12 @@ def report(output: Output, progress: Progress, faults: Sequence[Fault]) -> Verdi
     output.say((verdict, verdict), f": {summary(rows)}")
     output.document("matrix", verdict, {"properties": list(PROPERTIES), "faults": [document(row) for row in rows]})
     return verdict
+
+
+def _size(name: str) -> float:
+    """Where a fault has more states than most: with more ranks, and then with ranks that do not all do the same."""
+    scenario = fault_named(name).model.scenario
+    return scenario.ranks + 0.5 * (scenario.topology != Scenario().topology)
 
 
 def row_of(name: str) -> Row:
@@ -199,19 +206,20 @@ def _explain(output: Output, rows: Sequence[Row]) -> None:
     output.say()
     output.paragraph(
         "a number: actions in the shortest schedule that breaks it, found by E the explorer alone, B both, it and the "
-        "solver's search; . holds in the whole scenario of the fault, seen by E; - the scenario has nothing that the "
-        "property speaks of",
+        "solver's search; . holds in the whole scenario of the fault, seen by E; ? not known, for the reason below; "
+        "- the scenario has nothing that the property speaks of",
         indent=2,
     )
     for row in rows:
-        for cell in row.cells:
-            if cell.verdict is Verdict.UNDETERMINED:
-                note = f"{row.fault.name}, {cell.name}: {cell.note}"
-                output.paragraph(note, indent=2, hang=2, style="undetermined")
+        reasons = dict.fromkeys(cell.note for cell in row.cells if cell.verdict is Verdict.UNDETERMINED)
+        for reason in reasons:
+            names = [cell.name for cell in row.cells if cell.verdict is Verdict.UNDETERMINED and cell.note == reason]
+            words = f"{row.fault.name}: ? for {', '.join(names)}, because {reason}"
+            output.paragraph(words, indent=2, hang=2, style="undetermined")
     unread = [row for row in rows if not any(cell.finders == "ES" for cell in row.cells)]
     for row in unread:
-        if reasons := "; ".join(dict.fromkeys(cell.note for cell in row.cells if cell.finders == "E")):
-            output.paragraph(f"{row.fault.name}: E alone, because {reasons}", indent=2, hang=2, style="quiet")
+        if why := "; ".join(dict.fromkeys(cell.note for cell in row.cells if cell.finders == "E")):
+            output.paragraph(f"{row.fault.name}: E alone, because {why}", indent=2, hang=2, style="quiet")
     others = [cell for row in rows if row not in unread for cell in row.cells if cell.finders == "E" and cell.note]
     for reason, count in Counter(cell.note for cell in others).most_common():
         cells = "cell" if count == 1 else "cells"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
 import pickle
@@ -9,10 +11,11 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess, SpawnProcess
 from multiprocessing.process import BaseProcess
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,21 +28,32 @@ DEADLINE_S = 600.0
 
 _END_S = 10.0
 
+_THREADS = "/proc/self/task"
+"""Where Linux shows every thread of this process."""
+
 _GARBAGE = 100_000
 """New objects after which a worker looks for garbage in circles. By default it looks every 700, which is a fifth of the
 time where terms and states are built by the ten thousand and then dropped as a whole."""
+
+
+_KEPT = {-1: 256 << 20, -3: 32 << 20}
+"""Of glibc's `mallopt`: bytes that may be free at the end of the heap (M_TRIM_THRESHOLD), and from which a piece is not
+a part of the heap (M_MMAP_THRESHOLD, at its largest)."""
 
 
 class WorkLost(Exception):
     """A process that worked on an item ended, or gave no answer in time, so that nothing is known of the item."""
 
 
-def each(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
-    """`function` of each item, in order. One item is worked on here, more of them in fresh processes.
+def each(
+    function: Callable[[Item], Result], items: Sequence[Item], *, size: Callable[[Item], float] = lambda item: 0
+) -> Generator[Result, None, None]:
+    """`function` of each item, in order. One item is worked on here, more of them in processes of their own.
 
     The function has to be importable, and so does everything that goes in and out. Whether it ends, is interrupted,
     or is left half way, the processes end with it, and in whatever way this process ends they end too.
-    Raises what the function raises, and WorkLost.
+    The items of the largest `size` are begun first, whatever it measures, so that no long one is begun when all else
+    is done. Raises what the function raises, and WorkLost.
     """
     if len(items) < 2:
         yield from map(function, items)
@@ -47,9 +61,11 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator
     # Pipes alone, and no queue or executor: those have named semaphores, of which a process that is ended by a signal
     # leaves some behind, to be complained about.
     held, watched = _held_pipe()
-    workers = [_start(function, watched) for _ in range(min(len(items), os.cpu_count() or 1, MOST))]
+    workers: list[_Worker] = []
     try:
-        yield from _in_order(items, workers)
+        for _ in range(min(len(items), os.cpu_count() or 1, MOST)):
+            workers.append(_start(function, watched, [held, *(worker.connection for worker in workers)]))
+        yield from _in_order(items, workers, size)
     finally:
         held.close()
         for worker in workers:
@@ -81,8 +97,10 @@ class _Done(Generic[Result]):
     result: Result
 
 
-def _in_order(items: Sequence[Item], workers: Sequence[_Worker]) -> Generator[Result, None, None]:
-    left = iter(enumerate(items))
+def _in_order(
+    items: Sequence[Item], workers: Sequence[_Worker], size: Callable[[Item], float]
+) -> Generator[Result, None, None]:
+    left = iter(sorted(enumerate(items), key=lambda placed: -size(placed[1])))
     done: dict[int, _Done[Result] | _Failed] = {}
     for place in range(len(items)):
         while place not in done:
@@ -134,14 +152,17 @@ def _end(code: int | None) -> str:
 
 def _held_pipe() -> tuple[Connection, Connection]:
     """An end that only this process holds, and one that sees when it is closed, even by a kill."""
-    watched, held = get_context("spawn").Pipe(duplex=False)
+    watched, held = Pipe(duplex=False)
     return held, watched
 
 
-def _start(function: Callable[[Item], Result], watched: Connection) -> _Worker:
-    context = get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(function, there, watched), daemon=True)
+def _start(function: Callable[[Item], Result], watched: Connection, ours: Sequence[Connection]) -> _Worker:
+    """A process that works for us; of the ends of pipes that are `ours` alone, a copy of this process has to let go."""
+    here, there = Pipe()
+    is_copy = start_method() == "fork"
+    kind: type[BaseProcess] = ForkProcess if is_copy else SpawnProcess
+    not_its_own = [*ours, here] if is_copy else []
+    process = kind(target=_work, args=(function, there, watched, not_its_own), daemon=True)
     # A process inherits what is blocked. Ctrl-C reaches all of a terminal's processes, and this one answers it.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
@@ -152,10 +173,30 @@ def _start(function: Callable[[Item], Result], watched: Connection) -> _Worker:
     return _Worker(process, here)
 
 
-def _work(function: Callable[[Item], Result], connection: Connection, watched: Connection) -> None:
+def start_method() -> Literal["fork", "spawn"]:
+    """How to start a process: as a copy of this one where that is safe, for it has imported all that is needed.
+
+    A copy has one thread, whatever the others held, such as a lock of a library. So it is safe where this process has
+    no other thread, of Python's or of anyone's; only the system can say that, and where it does not, as on macOS, whose
+    own libraries cannot be copied, a fresh process is started, and imports all of it again.
+    """
+    try:
+        threads = len(os.listdir(_THREADS))
+    except OSError:
+        return "spawn"
+    return "fork" if threads == 1 else "spawn"
+
+
+def _work(
+    function: Callable[[Item], Result], connection: Connection, watched: Connection, not_its_own: Sequence[Connection]
+) -> None:
     """What runs in a process: one item after another, until nobody is there to send more."""
+    for each_end in not_its_own:  # or the pipes would never be closed, for this process would hold them as well
+        each_end.close()
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    gc.freeze()  # what is here now stays to the end
     gc.set_threshold(_GARBAGE)
+    _keep_memory()
     while True:
         try:
             item = connection.recv()
@@ -167,6 +208,18 @@ def _work(function: Callable[[Item], Result], connection: Connection, watched: C
         except Exception as error:
             outcome = _Failed(_sendable(error))
         connection.send(outcome)
+
+
+def _keep_memory() -> None:
+    """Has the C library keep what is freed for what comes next, where it is glibc.
+
+    By default it gives large pieces back to the system. A solver asks for 16 MB of them for each question, and to get
+    as many pages anew took a quarter of the time of all proofs.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # TypeError: Windows has no library of that name
+        set_option = ctypes.CDLL(None).mallopt
+        for option, most in _KEPT.items():
+            set_option(option, most)
 
 
 def _sendable(error: Exception) -> Exception:

@@ -38,9 +38,17 @@ def shown(output: Output) -> Iterator[Progress]:
         yield plain(sys.stderr)
         return
     columns = (SpinnerColumn("line"), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Bar(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda stage, detail="": bar.update(task, description=_line(stage, detail))
+    bar = Bar(*columns, console=screen, transient=True)
+    task = bar.add_task("", total=None)
+
+    def tell(stage: str, detail: str = "") -> None:
+        bar.start()  # with the first word: its thread would keep a verb that starts with processes from forking them
+        bar.update(task, description=_line(stage, detail))
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
 
 
 def plain(stream: IO[str], period_s: float = PERIOD_S, clock: Callable[[], float] = time.monotonic) -> Progress:

@@ -12,16 +12,16 @@ from rankproof import files, parallel
 from rankproof.doubting import asked_again, show_refuted, tried
 from rankproof.model.protocol import PIPELINED
 from rankproof.model.verdict import Verdict, combine
-from rankproof.output import Output
+from rankproof.output import Output, counted
 from rankproof.progress import Progress
 from rankproof.proofs.answered import Refuted, answered
 from rankproof.proofs.export import export
-from rankproof.proofs.obligation import BUILT_IN
+from rankproof.proofs.obligation import BUILT_IN, LOGIC
 from rankproof.proofs.prove import Proof
 from rankproof.proofs.theorems import FALSE_CLAIMS, OBLIGATIONS
 from rankproof.proofs.witness import witness
 
-_STATED = {each.name: each for each in OBLIGATIONS}
+_CLAIMED = {each.name: each for each in (*OBLIGATIONS, *FALSE_CLAIMS)}
 _ASKED = [each for each in OBLIGATIONS if each.applies(PIPELINED)]
 _NAME = max(len(each.name) for each in OBLIGATIONS)
 """Columns for the name of an obligation."""
@@ -69,7 +69,7 @@ def report(
         {
             "solvers": ["z3", "cvc5"] if cross_check else ["z3"],
             "proofs": [
-                asdict(proof) | ({"witness": witness(_STATED[proof.obligation])} if witnesses else {})
+                asdict(proof) | ({"witness": witness(_CLAIMED[proof.obligation])} if witnesses else {})
                 for proof in proofs
             ],
             "false_claims": [asdict(claim) for claim in claims],
@@ -87,23 +87,31 @@ def prove_all(output: Output, progress: Progress) -> list[Proof]:
 
 def answers(names: Sequence[str], *, cross_check: bool) -> Iterator[Proof | Refuted]:
     """The answers to the obligations and false claims of these names, in order, worked out on all cores."""
-    return parallel.each(partial(answered, cross_check=cross_check), names)
+    return parallel.each(partial(answered, cross_check=cross_check), names, size=_size)
+
+
+def _size(name: str) -> float:
+    """How long the answer takes, roughly: what is about words of bits takes many times as long as all else."""
+    return float(_CLAIMED[name].logic != LOGIC)
 
 
 def _told(
     output: Output, progress: Progress, names: Sequence[str], *, cross_check: bool = False, witnesses: bool = False
 ) -> tuple[list[Proof], list[Refuted]]:
-    """The answers, each shown as it comes: proofs under one title, then refuted claims under another."""
+    """The answers, each shown as it comes: proofs under one title, then refuted claims under another.
+
+    The first word of progress is behind the first answer: on a terminal it starts a thread, and then no process is to
+    be copied (`parallel.start_method`).
+    """
     by = ", by z3 and by cvc5" if cross_check else ""
     output.say((f"The pipelined protocol, for every number of ranks{by}", "title"))
-    progress("prove")
     proofs: list[Proof] = []
     claims: list[Refuted] = []
     for answer in answers(names, cross_check=cross_check):
         if isinstance(answer, Proof):
             proofs.append(answer)
             _show_proof(output, answer, with_witness=witnesses)
-            progress("prove", f"{len(proofs)} obligations")
+            progress("prove", counted(len(proofs), "obligation"))
             continue
         if not claims:
             output.say()
@@ -120,7 +128,7 @@ def _show_proof(output: Output, proof: Proof, *, with_witness: bool) -> None:
         why = f"; {proof.note}" if proof.note else ""
         output.paragraph(f"{proof.says}{why}", indent=4, style=proof.verdict)
     if with_witness:
-        state = witness(_STATED[proof.obligation])
+        state = witness(_CLAIMED[proof.obligation])
         output.paragraph(f"witness: {tried(state) if state else 'none'}", indent=4, hang=2, style="quiet")
 
 

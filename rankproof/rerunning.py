@@ -103,4 +103,5 @@ def _conclusion(schedule: Schedule, ran: RealRun) -> str:
     if schedule.breaks:
         said[Verdict.HOLDS] += f", so that this subject does not break {schedule.breaks} on it"
     ranks = schedule.model.scenario.ranks
-    return f"{len(ran.compared)} replies on {ranks} processes in {ran.seconds:.0f} s; {said[ran.verdict]}"
+    replies = "1 reply" if len(ran.compared) == 1 else f"{len(ran.compared):,} replies"
+    return f"{replies} on {ranks} processes in {ran.seconds:.0f} s; {said[ran.verdict]}"

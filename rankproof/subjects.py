@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankproof.conformance.pool import MOST_RANKS
-from rankproof.conformance.worker import check_factory
 from rankproof.model.errors import BadInput
 
 REFERENCE = {
@@ -37,12 +35,16 @@ def subject_of(lag: int, subject: str | None) -> str:
     if named is None:
         known = ", ".join(map(str, REFERENCE))
         raise BadInput(f"the reference implementation has lag {known}, not {lag}; give another by --subject")
-    check_factory(named)  # before anything is imported that takes long
+    from rankproof.conformance.worker import check_factory  # not for verbs that start nothing, which are to begin fast
+
+    check_factory(named)  # before anything is imported that takes longer
     return named
 
 
 def check_ranks(ranks: int) -> None:
     """Raises BadInput for a number of ranks that no run can have, before anything is imported that takes long."""
+    from rankproof.conformance.pool import MOST_RANKS  # as above
+
     if not 1 <= ranks <= MOST_RANKS:
         raise BadInput(f"a run has 1 to {MOST_RANKS} ranks, each a thread or a process on this machine, not {ranks}")
 

@@ -10,6 +10,7 @@ import pytest
 from rankproof.benchmarks import guardwords, interleaved, overlap
 from rankproof.benchmarks.frame import Effort, Lost
 from rankproof.benchmarks.interleaved import Setting, in_turn
+from rankproof.benchmarks.overlap_tables import guard_tables
 from rankproof.benchmarks.ranks import ranks
 from rankproof.benchmarks.results import Measured, Results, Sample
 from rankproof.benchmarks.scheduler import Segment
@@ -57,6 +58,17 @@ def test_a_turn_that_was_interrupted_is_left_out() -> None:
     samples = [sample(0, kind, loop) for kind, loop in LOOPS.items()] + [sample(1, "alone", 9.0)]
     (row,) = overlap.rows(results("overlap", samples, ranks=2, forward_ms=10.7, delay_ms=2.8))
     assert row.throughput["blocking"].count == 1
+
+
+def test_the_exchange_is_held_against_an_all_reduce_where_that_was_measured() -> None:
+    loops = {"pipelined": 0.0102, "unguarded": 0.0101, "bare": 0.010, "reduced": 0.0136}
+    samples = [sample(turn, kind, loop) for turn in range(6) for kind, loop in loops.items()]
+    exchanged = results("guards", samples, ranks=4, forward_ms=10.7)
+    (found,) = guardwords.differences(exchanged)
+    assert found.loop["reduced"].value == pytest.approx(-0.25)
+    assert guard_tables(exchanged)[1].rows[0][:2] == ("4, 10.7 ms", "-25.00% (-25.00 to -25.00)")
+    earlier = results("guards", [each for each in samples if each["kind"] != "reduced"], ranks=4, forward_ms=10.7)
+    assert guard_tables(earlier) == guard_tables(exchanged)[:1]
 
 
 def test_guard_words_are_compared_within_a_turn() -> None:

@@ -53,6 +53,9 @@ def samples_of(item: str, case: str, parameters: dict[str, object], draw: random
         case _, "proofs":
             for turn, obligation in product(range(2), ("one", "two")):
                 yield {"turn": turn, "obligation": obligation, "z3_s": 0.01, "cvc5_s": draw.random()}
+        case _, "explorer, reduced":
+            world = {"ranks": 3, "lanes": 2, "acks": 3, "states": 7_000_000}
+            yield {**world, "whole": True, "seconds_s": 29.0, "grown_bytes": 126_000_000}
         case _, "explorer":
             for acks, whole, states in ((1, True, 464), (4, False, 90_000)):
                 world = {"ranks": 2, "lanes": 1, "acks": acks, "states": states}
@@ -97,6 +100,11 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_every_item_has_a_section_and_says_whether_it_was_measured_or_simulated() -> None:
     found = {section.name: section.kind for section in sections(everything())}
     assert found == dict.fromkeys(("targets", *ITEMS), "measured") | {"simulation": "simulated"}
+
+
+def test_a_world_that_was_seen_by_representatives_says_so(written: str) -> None:
+    assert "| 3, 2, 3 (reduced) | 7,000,000 | 29.00 | 241,000 | 18 | yes |" in written
+    assert "stand for all others" in written
 
 
 def test_every_plot_is_shown_in_one_section(written: str) -> None:

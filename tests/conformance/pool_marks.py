@@ -41,6 +41,14 @@ def alive(mark: str) -> list[int]:
     return found
 
 
+def appears(file: Path, within: float = 30) -> bool:
+    """Whether a file is there, soon."""
+    deadline = time.monotonic() + within
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return file.exists()
+
+
 def comes_down_to(expected: set[int], mark: str, within: float = 30) -> bool:
     """Whether only the processes `expected` are left alive, soon: what a rank started is killed, but not waited for."""
     deadline = time.monotonic() + within

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import replace
+
 import pytest
 
 from rankproof.conformance.apart import declared
@@ -64,6 +67,14 @@ def test_a_combination_that_nobody_can_have_is_an_error_that_says_what_to_write(
         Capabilities(**fields)  # type: ignore[arg-type]
 
 
+def test_storage_that_is_agreed_on_is_asked_for_in_a_word_and_each_rank_asks_when_it_will() -> None:
+    at_once = Capabilities(storage=1, supports=frozenset({"reconfigure"}), guards=("round",))
+    agreed = replace(at_once, attaches="agreed")
+    assert (at_once.protocol.guards, at_once.scenario(2).aligned_attach) == (("round",), True)
+    assert (agreed.protocol.guards, agreed.scenario(2).aligned_attach) == (("request", "round"), False)
+    assert replace(agreed, guards=("round", "request")).protocol.guards == ("round", "request")
+
+
 def test_what_is_not_supported_is_not_possible() -> None:
     able, _ = driver_of(Capabilities())
     unable, _ = driver_of(Capabilities(supports=frozenset()))
@@ -112,6 +123,11 @@ def test_what_is_left_open_is_neither_a_difference_nor_blamed_beside_one() -> No
         driver.give(Step(0))
     assert [each.field for each in differences_of(caught.value.reply)] == ["in_flight"]
     assert broken_property(caught.value.schedule, caught.value.reply) == "matched-collectives"
+
+
+def test_a_subject_may_give_its_own_queue_a_list_or_a_deque() -> None:
+    given = Observation([[0], deque([1])], deque([deque(), [2]]))  # type: ignore[arg-type]
+    assert given == Observation(((0,), (1,)), ((), (2,)))
 
 
 @pytest.mark.parametrize("popped", [None, (0, ()), ((0, "a"), ()), ((None,), ()), 7])

@@ -9,7 +9,7 @@ import pytest
 from rankproof.conformance.driver import Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
-from rankproof.model.actions import Enqueue, Evict, Finish, Flush, Lose, Reset
+from rankproof.model.actions import Decline, Enqueue, Evict, Finish, Flush, Lose, Reset
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
 from rankproof.model.scenario import Scenario
@@ -177,3 +177,15 @@ def test_only_replies_that_say_something_count_as_compared() -> None:
     assert driver.compared == []
     driver.give(Step(0))
     assert [each.name for each in driver.compared] == ["step"]
+
+
+def test_a_rank_that_left_a_step_out_takes_another_where_a_reset_waits_for_its_round() -> None:
+    running = seen(in_flight=1)
+    ranks = Scripted(Ok(), seen(), running, running, seen(), running)
+    driver = Driver(Model(PIPELINED, Scenario(ahead=9, declines=1, resets=1)), ranks, checked=())
+    driver.give(Decline(1))
+    driver.give(Reset(1))
+    driver.catch_up()
+    told = [(rank, method) for rank, method, _ in ranks.sent]
+    assert told == [(1, "decline"), (1, "reset"), (0, "step"), (0, "reset"), (1, "step"), (0, "step")]
+    assert not driver.is_busy(0)

@@ -41,7 +41,7 @@ def test_every_fault_of_the_catalogue_is_a_subject_under_its_own_name() -> None:
 
 def test_what_a_faulty_subject_is_held_to_is_right() -> None:
     for each in FAULTY.values():
-        plain = {PIPELINED, BLOCKING, depth(2), faulty._NAMED}
+        plain = {PIPELINED, BLOCKING, depth(2), faulty._NAMED, faulty._IN_EPOCHS}
         assert each.model.protocol in plain
         assert each.model.scenario.lanes == each.capabilities.names
 
@@ -49,7 +49,7 @@ def test_what_a_faulty_subject_is_held_to_is_right() -> None:
 def test_an_engine_is_at_fault_where_its_schedule_says_what_goes_wrong_or_that_ranks_are_not_aligned() -> None:
     for name, each in FAULTY.items():
         scenario = each.model.scenario
-        wrong = scenario.losses + scenario.swaps > 0 or not scenario.aligned_enqueue
+        wrong = scenario.losses + scenario.swaps > 0 or not scenario.aligned_enqueue or not scenario.aligned_resets
         assert (each.at == "engine") == wrong, name
 
 

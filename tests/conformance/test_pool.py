@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import signal
 import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.outcome import Died, Hung, Ok, Raised
 from rankproof.conformance.pool import RankPool
+from rankproof.conformance.rank_process import RankProcess
 from rankproof.conformance.subject import Observation
 from rankproof.model.errors import BadInput
 from tests.conformance.pool_marks import ECHO, minima, value
@@ -35,6 +38,32 @@ def test_setup_tells_each_rank_its_place(launcher: Launcher) -> None:
     with RankPool(2, factory=ECHO, lanes=("write",), timeout=3, launcher=launcher) as pool:
         configs = [value(pool.call(rank, "config_seen")) for rank in range(2)]
     assert [(c.rank, c.world, c.lanes, c.timeout) for c in configs] == [(0, 2, ("write",), 3), (1, 2, ("write",), 3)]  # type: ignore[attr-defined]
+
+
+class Living:
+    """A process that has not ended."""
+
+    def wait(self, within: float) -> bool:
+        assert within == 0, "nobody waits to see whether a rank is idle"
+        return False
+
+
+@pytest.mark.parametrize("busy", [{"stopped": True}, {"owes": "step"}, {"died": Died(1)}])
+def test_only_a_rank_that_lives_runs_and_owes_nothing_is_asked_for_more(busy: dict[str, Any]) -> None:
+    idle = RankProcess(Living())  # type: ignore[arg-type]
+    assert idle.is_idle
+    assert not replace(idle, **busy).is_idle
+
+
+def test_what_became_of_a_close_that_was_a_command_is_told_when_fresh_subjects_are_made(pool: RankPool) -> None:
+    assert [pool.call(rank, "close") for rank in range(2)] == [Ok(), Ok()]
+    assert pool.renew() == (Ok(), Ok())
+
+
+def test_what_was_raised_aside_is_the_outcome_of_the_command_under_way_and_of_no_other(pool: RankPool) -> None:
+    pool.aside(0, "throw", "aside")
+    assert pool.call(0, "echo", 1) == Raised("ValueError", "aside")
+    assert [pool.call(rank, "echo", 2) for rank in range(2)] == [Ok(2), Ok(2)]
 
 
 @pytest.mark.parametrize("kind", ["observation", "trap", "module"])

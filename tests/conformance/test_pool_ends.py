@@ -15,7 +15,7 @@ from rankproof.conformance.launcher import Launcher, Method
 from rankproof.conformance.outcome import Died, Ok
 from rankproof.conformance.pool import RankPool
 from rankproof.model.errors import BadInput
-from tests.conformance.pool_marks import ECHO, HERE, MARK, SHARED, alive, comes_down_to, minima, value
+from tests.conformance.pool_marks import ECHO, HERE, MARK, SHARED, alive, appears, comes_down_to, minima, value
 
 pytestmark = pytest.mark.processes
 
@@ -112,6 +112,33 @@ def test_ranks_die_with_a_supervisor_that_is_killed(mark: str, tmp_path: Path) -
         assert comes_down_to(set(), mark)
         assert [pool.call(rank, "echo", 1) for rank in range(2)] == [Died(None), Died(None)]
     assert list(tmp_path.iterdir()) == []
+
+
+IMPORTS_FOR_A_MINUTE = """
+import pathlib, time
+pathlib.Path(__file__).with_suffix(".begun").touch()
+time.sleep(60)
+"""
+
+HOLDS_A_LAUNCHER = """
+import time
+from rankproof.conformance.launcher import Launcher
+with Launcher(preload=("slow",)):
+    time.sleep(60)
+"""
+
+
+def test_a_supervisor_that_still_imports_ends_with_a_tool_that_is_killed(mark: str, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(IMPORTS_FOR_A_MINUTE)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS_A_LAUNCHER], env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    ) as tool:
+        try:
+            assert appears(tmp_path / "slow.begun")
+            assert len(alive(mark)) == 2, "the tool and the supervisor"
+        finally:
+            tool.kill()
+    assert comes_down_to(set(), mark, within=20)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -46,6 +46,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded") / "run"
     done = torchrun(2, "--subject", f"{REFERENCE}pipelined", "--examples", "2", "--steps", "8", "--out", str(folder))
     assert done.returncode == 0, done.stderr
+    assert [f"written: {path_of(folder, rank)}; " in done.stdout for rank in range(2)] == [True, True]
     return folder
 
 
@@ -100,6 +101,8 @@ def test_records_of_the_reference_on_two_processes_hold(recorded: Path) -> None:
     assert (judged.verdict, judged.failure, judged.examples) == (Verdict.HOLDS, "", 2)
     assert judged.steps == 2 * 2 * (8 + 3), "two examples on two ranks, each with the steps that empty the lanes"
     assert judged.popped > 0
+    assert judged.coverage.taken["issue"] == judged.steps
+    assert judged.coverage.taken["close"] == 2 * 2, "two examples on two ranks"
     assert [end.partition(":")[0] for end in judged.ends] == ["whole", "whole"]
 
 
@@ -216,6 +219,7 @@ def test_another_observation_is_violated_also_where_another_record_is_short(run:
     judged = changed(run, 1, pops)
     assert judged.verdict is Verdict.VIOLATED
     assert "rank 1, step: the subject differs from the model" in judged.failure
+    assert judged.breaks == "finished-before-pop"
     assert changed(run, 0, is_cut).verdict is Verdict.VIOLATED
 
 
@@ -321,6 +325,30 @@ def _setup(lines: list[dict[str, Any]]) -> None:
     lines[1] |= {"outcome": "raised", "kind": "ValueError", "message": "no"}
 
 
+def _died(lines: list[dict[str, Any]]) -> None:
+    lines[1]["outcome"] = "died"
+
+
+def _no_setup(lines: list[dict[str, Any]]) -> None:
+    del lines[1]
+
+
+def _other_setup(lines: list[dict[str, Any]]) -> None:
+    lines[1] |= {"call": "step", "arguments": [9]}
+
+
+def _before(lines: list[dict[str, Any]]) -> None:
+    lines.insert(1, lines[1] | {"place": -5, "call": "rm"})
+
+
+def _hung(lines: list[dict[str, Any]]) -> None:
+    lines[-2]["outcome"] = "hung"
+
+
+def _gave(lines: list[dict[str, Any]]) -> None:
+    lines[last_step(lines)] |= {"outcome": "raised", "kind": "ValueError"}
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("change", "says"),
@@ -333,6 +361,12 @@ def _setup(lines: list[dict[str, Any]]) -> None:
         (_examples, r"there are calls of another example than the 2 of its plan"),
         (_twice, r"rank-000\d\.ndjson:3: a call of example 0 that comes too late, or twice"),
         (_last, r"example 1, place \d+: the schedule of seed 0 has close\(\) here"),
+        (_no_setup, r"example 0, place 0: the schedule of seed 0 has setup\(\) here"),
+        (_other_setup, r"example 0, place 0: the schedule of seed 0 has setup\(\) here"),
+        (_before, r"rank-000\d\.ndjson:2: place: "),
+        (_hung, r"rank-000\d\.ndjson:\d+: seconds: a call that hung was given up after some"),
+        (_gave, r"rank-000\d\.ndjson:\d+: a call that raised gave nothing"),
+        (_died, r"rank-000\d\.ndjson:2: code: a process that died has an exit code, or minus the signal that ended it"),
         (_setup, r"example 0: setup raised ValueError: no"),
     ],
 )

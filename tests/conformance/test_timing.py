@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from rankproof.conformance.commands import Continue, Freeze, Idle, Stop
 from rankproof.conformance.driver import Command, Driver, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.memory import MemoryRanks
-from rankproof.conformance.outcome import Hung, Ok
+from rankproof.conformance.outcome import Hung, Ok, Raised
 from rankproof.conformance.pool import RankPool
 from rankproof.conformance.ranks import Unruly
 from rankproof.conformance.shrink import conclude, rerun
@@ -95,9 +96,18 @@ def test_a_rank_that_did_another_thing_while_one_was_stopped_is_found(ranks: Mem
         give(driver, Continue(1))
 
 
+def test_what_was_raised_aside_is_the_outcome_of_the_command_under_way_and_of_no_other(ranks: MemoryRanks) -> None:
+    ranks.aside(0, "reconfigure", "nothing", 1)
+    assert isinstance(ranks.call(0, "flush"), Raised)
+    assert [isinstance(ranks.call(rank, "flush"), Ok) for rank in range(2)] == [True, True]
+
+
 def test_a_rank_that_is_stopped_for_good_is_an_error_on_the_other_and_dead_to_the_model(ranks: MemoryRanks) -> None:
     driver = driver_of(ranks, DIES)
     give(driver, *ONE_ACK, Freeze(1), Step(0), Step(0))
+    ranks.send(1, "flush")
+    assert ranks.receive(1, 0.01) == Hung(0.01), "it is stopped, and not dead"
+    assert driver.why_not(Stop(0)) == driver.why_not(Idle(0)) == "a rank has ended"
     conclude(driver)
     assert [rank.error for rank in driver.state.ranks] == ["peer lost", "dead"]
     assert Crash(1) in driver.actions
@@ -153,6 +163,8 @@ def test_a_process_that_is_stopped_for_good_is_an_error_on_its_peer_within_the_d
     with RankPool(2, factory=factory, timeout=1.0, reply_within=60.0, launcher=shared_launcher) as pool:
         driver = driver_of(pool, DIES)
         give(driver, *ONE_ACK, Freeze(1))
+        state = Path(f"/proc/{pool.pids[1]}/stat").read_text().rpartition(")")[2].split()[0]
+        assert state == "T", "it is stopped, and not dead"
         while not driver.state.ranks[0].error:  # in which step its peer is missed is up to gloo
             give(driver, Step(0))
         conclude(driver)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rankproof.conformance import walking
+from rankproof.conformance import confirming, walking
 from rankproof.conformance.blame import broken_property
 from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.launcher import Launcher
@@ -346,24 +346,22 @@ def nothing(*_: object) -> Failure | None:
 
 
 @pytest.mark.parametrize(
-    ("again", "verdict", "lost"),
+    ("of_time", "again", "verdict", "lost"),
     [
-        (rerun, Verdict.VIOLATED, ""),
-        (nothing, Verdict.UNDETERMINED, "TP 2, pipelined: seen once, and not with 4 times the limit: rank "),
-        (
-            gone,
-            Verdict.UNDETERMINED,
-            "TP 2, pipelined: seen once, and could not be looked at again (no rank came up): ",
-        ),
+        (True, rerun, Verdict.VIOLATED, ""),
+        (False, gone, Verdict.VIOLATED, ""),
+        (True, nothing, Verdict.UNDETERMINED, "it did not come again with 4 times the limit: rank "),
+        (True, gone, Verdict.UNDETERMINED, "it could not be looked at again (no rank came up): rank "),
     ],
 )
-def test_a_difference_must_show_again(
-    monkeypatch: pytest.MonkeyPatch, again: object, verdict: Verdict, lost: str
+def test_a_difference_that_rests_on_time_must_show_again(
+    monkeypatch: pytest.MonkeyPatch, of_time: bool, again: object, verdict: Verdict, lost: str
 ) -> None:
     monkeypatch.setattr(Lanes, "replace", stays)
     monkeypatch.setattr(walking, "RankPool", InMemory)
-    monkeypatch.setattr(walking, "rerun", again)
+    monkeypatch.setattr(confirming, "rests_on_time", lambda _: of_time)
+    monkeypatch.setattr(confirming, "rerun", again)
     walked = walk(20, worlds=[world_named("with_storage")])
     assert walked.verdict is verdict
-    assert walked.lost.startswith(lost)
+    assert walked.lost.startswith(f"TP 2, pipelined: {lost}" if lost else "")
     assert bool(walked.lost) is bool(lost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.engines.described import DescribedSubject
@@ -121,17 +122,43 @@ def counts_before_pop() -> ReferenceSubject:
 class LateWhereWaitsAreShort(ReferenceSubject):
     """Says in its second step that a wait ran out, if one may last a second at most, as on a host that is busy."""
 
+    _short = 1.0
+    _late_at = 2
     _taken = 0
 
     def setup(self, config: SubjectConfig) -> None:
-        self._hurried = config.timeout <= 1.0
+        self._hurried = config.timeout <= self._short
         super().setup(config)
 
     def step(self) -> Observation:
         self._taken += 1
-        if self._hurried and self._taken == 2:
+        if self._hurried and self._taken == self._late_at:
             raise RuntimeError("Timed out waiting 1000ms for recv operation to complete")
         return super().step()
+
+
+class AlwaysLate(LateWhereWaitsAreShort):
+    """The same, however long a wait may last."""
+
+    _short = 1e9
+
+
+class LateInProcesses(LateWhereWaitsAreShort):
+    """The same in a process of its own; where all ranks share one it counts a round too many in flight instead."""
+
+    _late_at = 1
+
+    def setup(self, config: SubjectConfig) -> None:
+        super().setup(config)
+        self._hurried = not isinstance(config, MemoryConfig)
+
+    def step(self) -> Observation:
+        seen = super().step()
+        return seen if self._hurried else replace(seen, in_flight=seen.in_flight + 1)
+
+
+def is_always_late() -> ReferenceSubject:
+    return AlwaysLate(on_one_group(PipelinedAckSync))
 
 
 def is_late_where_waits_are_short() -> ReferenceSubject:
@@ -141,6 +168,10 @@ def is_late_where_waits_are_short() -> ReferenceSubject:
 def names_no_difference() -> DescribedSubject:
     """Pops by position alone, as engines do, and compares no acks."""
     return DescribedSubject(Capabilities(supports=frozenset()))
+
+
+def is_late_in_processes_and_wrong_in_memory() -> ReferenceSubject:
+    return LateInProcesses(on_one_group(PipelinedAckSync))
 
 
 def skips_when_empty() -> ReferenceSubject:

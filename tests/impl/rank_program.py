@@ -16,10 +16,11 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import FileStore, ReduceOp
 
 from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
-from rankproof.impl.transport import GlooTransport, _Round
+from rankproof.impl.transport import GlooTransport, Round, Transport
 
 KINDS: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
 """The lanes that a rank may open with, all of them where it is not told which."""
@@ -64,7 +65,7 @@ class ReadsBeforeTheWait(Wrong):
     def agreed(self, round_number: int) -> tuple[int, ...]:
         self.dropped = self.inner._in_flight.popleft()  # kept, as gloo still writes into its tensor
         assert self.dropped.number == round_number
-        return tuple(self.dropped.tensor.tolist())
+        return self.inner._result(self.dropped.words)
 
 
 class KeepsItsBuffer(Wrong):
@@ -76,7 +77,11 @@ class KeepsItsBuffer(Wrong):
         word, complement = 5, 14  # of the round, where there are three lanes
         following[word] = round_number + 1
         following[complement] = ~following[word]
-        self.inner._in_flight[-1].tensor.copy_(torch.tensor(following))
+        last = self.inner._in_flight[-1]
+        if last.given is None:
+            last.tensor.copy_(torch.tensor(following))
+        else:
+            last.given.copy_(torch.tensor(following * self.world))
 
 
 class DropsTheWork(Wrong):
@@ -141,15 +146,25 @@ class OffersAnotherLength(Wrong):
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
         self.inner.offer(round_number, (*vector, 0))
 
+    def agreed(self, round_number: int) -> tuple[int, ...]:
+        return self.inner.agreed(round_number)[:-1]
+
 
 class OffersAnotherType(Wrong):
     """Offers words of 32 bits."""
 
     def offer(self, round_number: int, vector: Sequence[int]) -> None:
-        tensor = torch.tensor([0] * len(vector), dtype=torch.int32)
-        work = self.inner._backend.allreduce([tensor], self.inner._options)  # type: ignore[union-attr]
+        backend = self.inner._backend
+        assert backend is not None
+        if isinstance(self.inner, ExchangeTransport):
+            tensor = torch.tensor([0] * len(vector) * self.world, dtype=torch.int32)
+            given = tensor.clone()
+            work = backend.alltoall_base(tensor, given, [], [], self.inner._exchange)
+        else:
+            given, tensor = None, torch.tensor([0] * len(vector), dtype=torch.int32)
+            work = backend.allreduce([tensor], self.inner._options)
         self.inner._offered = round_number
-        self.inner._in_flight.append(_Round(round_number, tensor, array("q", vector), work))
+        self.inner._in_flight.append(Round(round_number, tensor, array("q", [*vector] * self.world), work, given))
 
 
 WRONG: dict[str, type[Wrong]] = {
@@ -178,10 +193,20 @@ class Rank:
         self.sync = open_ack_sync(rank, plan, FileStore(store, world), lanes, settings["timeout"])
         self.events: dict[str, Event] = {}
 
+    def reduces(self) -> None:
+        """From now on by an all_reduce, in the group in which it would exchange."""
+        exchange = self.sync._transport
+        assert isinstance(exchange, ExchangeTransport)
+        self.group = exchange._backend
+        self._replace(GlooTransport(self.group))  # type: ignore[arg-type] # a backend is a group
+
     def does_wrong(self, kind: str) -> None:
         inner = self.sync._transport
         assert isinstance(inner, GlooTransport)
-        self.sync._transport = self.sync._frame._transport = WRONG[kind](inner)
+        self._replace(WRONG[kind](inner))
+
+    def _replace(self, transport: Transport) -> None:
+        self.sync._transport = self.sync._frame._transport = transport
 
     def enqueue(self, identity: str) -> None:
         self.events[identity] = Event()

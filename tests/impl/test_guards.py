@@ -6,9 +6,11 @@ import pytest
 
 from rankproof.impl.acks import FINISHED, Ack, LaneKind
 from rankproof.impl.changes import Change
+from rankproof.impl.digests import EMPTY
 from rankproof.impl.errors import RankDivergence
 from rankproof.impl.frame import StepResult
 from rankproof.impl.guards import NO_STEP_NUMBER, VOID_LIMIT, Offer, agreement
+from rankproof.impl.lanes import Lanes
 from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
 from tests.impl.conftest import DEADLINE, Group, MemoryNetwork
 
@@ -192,6 +194,28 @@ def test_the_complement_tells_any_two_words_apart_also_the_smallest(mine: int, y
 def test_an_agreed_word_that_this_rank_did_not_offer_is_a_difference() -> None:
     with pytest.raises(RankDivergence, match="round 1: the ranks differ in epoch: lowest 3, highest 3, this rank 0"):
         agreement(["write"], offer_of(1), offer_of(1, epoch=3).vector)
+
+
+@pytest.mark.parametrize("least", [2, -1])
+def test_an_agreed_count_that_no_minimum_gives_is_named(least: int) -> None:
+    vector = (least, *offer_of(1).vector[1:])
+    with pytest.raises(
+        RankDivergence, match=f"lane 'write': agreed on {least} where this rank offered 1, which no MIN"
+    ):
+        agreement(["write"], offer_of(1), vector)
+    assert agreement(["write"], offer_of(1), vector, follows=True).counts == (least,)
+
+
+def test_a_lane_that_came_late_has_popped_nothing_and_one_that_went_takes_its_pops_along() -> None:
+    lanes = Lanes({"write": "prefix", "load": "prefix"}, cumulative=False)
+    for name in lanes.names:
+        lanes[name].enqueue(Ack(name, FINISHED))
+        lanes[name].pop(1)
+    lanes.consumed(1)
+    write, load = lanes.digests(2, 1)
+    assert EMPTY not in (write, load)
+    lanes.replace({"backup": "size"}, ["write"])
+    assert lanes.digests(2, 1) == (load, EMPTY)
 
 
 def test_the_length_of_a_vector_is_three_words_a_lane_and_thirteen() -> None:

@@ -1,6 +1,8 @@
 """Gloo as a transport, with both ranks of a group in one process, and the making of such a group."""
 
+import gc
 import time
+from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -11,21 +13,23 @@ from torch._C._distributed_c10d import FileStore, HashStore, PrefixStore, Proces
 
 from rankproof.impl import group as group_module
 from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.group import gloo_group
-from rankproof.impl.transport import GlooTransport
+from rankproof.impl.rows import BLOCK, Rows
+from rankproof.impl.transport import GlooTransport, Round
 from rankproof.model.errors import BadInput
 
 
-def together(store: Store, timeout: float) -> list[ProcessGroupGloo]:
-    """Two ranks that make a group at the same time, each in a thread of its own."""
-    with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(gloo_group, rank, 2, store, timeout) for rank in range(2)]
+def together(store: Store, timeout: float, world: int = 2) -> list[ProcessGroupGloo]:
+    """Ranks that make a group at the same time, each in a thread of its own."""
+    with ThreadPoolExecutor(world) as pool:
+        futures = [pool.submit(gloo_group, rank, world, store, timeout) for rank in range(world)]
         return [future.result() for future in futures]
 
 
-@pytest.fixture
-def pair() -> Iterator[list[GlooTransport]]:
-    transports = [GlooTransport(group) for group in together(HashStore(), 0.5)]
+@pytest.fixture(params=[GlooTransport, ExchangeTransport])
+def pair(request: pytest.FixtureRequest) -> Iterator[list[GlooTransport]]:
+    transports = [request.param(group) for group in together(HashStore(), 0.5)]
     yield transports
     for transport in transports:
         transport.close()
@@ -36,6 +40,23 @@ def test_the_agreed_vector_is_the_minimum_word_by_word(pair: list[GlooTransport]
         pair[0].offer(number, mine)
         pair[1].offer(number, yours)
         assert pair[0].agreed(number) == pair[1].agreed(number) == tuple(map(min, mine, yours))
+
+
+@pytest.mark.parametrize("shared", [(), (7, -7, 1 << 62, 0, -1, ~7, 6, ~0)], ids=["all differ", "counts differ"])
+@pytest.mark.parametrize("transport", [GlooTransport, ExchangeTransport])
+def test_every_rank_has_its_part_in_the_minimum_whichever_holds_it(
+    transport: type[GlooTransport], shared: tuple[int, ...]
+) -> None:
+    world = 4
+    ranks = [transport(group) for group in together(HashStore(), 10.0, world)]
+    for number in range(1, 2 * BLOCK):
+        lowest = number % world
+        for rank, each in enumerate(ranks):
+            each.offer(number, [*(100 * rank + word - 1000 * (rank == lowest) for word in range(3)), *shared])
+        agreed = (*(100 * lowest + word - 1000 for word in range(3)), *shared)
+        assert [each.agreed(number) for each in ranks] == [agreed] * world
+    for each in ranks:
+        each.close()
 
 
 def test_two_rounds_in_flight_are_told_apart_by_their_number(pair: list[GlooTransport]) -> None:
@@ -77,8 +98,9 @@ def test_a_wait_ends_at_the_deadline_that_the_group_was_given(pair: list[GlooTra
     assert caught.value.round == 1
 
 
-def test_a_transport_that_closes_is_lost_to_its_peer_at_once() -> None:
-    first, second = (GlooTransport(group) for group in together(HashStore(), 20.0))
+@pytest.mark.parametrize("transport", [GlooTransport, ExchangeTransport])
+def test_a_transport_that_closes_is_lost_to_its_peer_at_once(transport: type[GlooTransport]) -> None:
+    first, second = (transport(group) for group in together(HashStore(), 20.0))
     second.offer(1, (1,))
     first.close()
     begun = time.monotonic()
@@ -159,9 +181,34 @@ def test_a_round_has_a_tensor_of_its_own_and_its_result_is_read_from_that_ones_m
         transport.offer(1, (7, -7))
         transport.offer(2, (8, -8))
     first, second = pair[0]._in_flight
-    assert first.tensor.data_ptr() != second.tensor.data_ptr()
+    assert not memory_of(first) & memory_of(second)
     assert [transport.agreed(1) for transport in pair] == [(7, -7)] * 2
     for transport in pair:
         transport.offer(3, (9, -9))
-    assert pair[0]._in_flight[-1].tensor.data_ptr() not in (first.tensor.data_ptr(), second.tensor.data_ptr())
+    assert not memory_of(pair[0]._in_flight[-1]) & (memory_of(first) | memory_of(second))
     assert [transport.agreed(number) for number in (2, 3) for transport in pair] == [(8, -8)] * 2 + [(9, -9)] * 2
+
+
+def memory_of(in_flight: Round) -> set[int]:
+    """The address of every word that gloo reads or writes for a round."""
+    tensors = [in_flight.tensor] if in_flight.given is None else [in_flight.tensor, in_flight.given]
+    return {tensor.data_ptr() + 8 * word for tensor in tensors for word in range(tensor.numel())}
+
+
+def test_no_two_tensors_share_a_word_whatever_their_lengths() -> None:
+    rows = Rows()
+    taken = [rows.take(length) for length in [3] * (BLOCK + 2) + [5, 3, 5]]
+    addresses = [tensor.data_ptr() + 8 * word for tensor, _ in taken for word in range(tensor.numel())]
+    assert len(addresses) == len(set(addresses)) == 3 * (BLOCK + 3) + 10
+    for number, (_, words) in enumerate(taken):
+        words[:] = memoryview(array("q", [number] * len(words)))
+    assert [tensor.tolist() for tensor, _ in taken] == [[n] * len(words) for n, (_, words) in enumerate(taken)]
+
+
+def test_a_tensor_outlives_the_others_that_were_made_with_it() -> None:
+    rows = Rows()
+    tensor, words = rows.take(2)
+    words[0] = 7
+    del rows, words
+    gc.collect()
+    assert tensor.tolist() == [7, 0]

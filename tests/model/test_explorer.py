@@ -23,6 +23,7 @@ COVERED = [
     (PIPELINED, Scenario(acks=1, evicts=1), (1125, 2920, 25)),
     (PIPELINED, Scenario(acks=1, flushes=1), (1953, 5866, 26)),
     (depth(2), Scenario(acks=1), (2524, 6870, 37)),
+    (PIPELINED, Scenario(ranks=3, acks=1), (9826, 39027, 39)),
 ]
 
 
@@ -56,6 +57,7 @@ SHORTEST = {
     "second-round-on-own-event": 6,
     "vector-by-layout": 10,
     "attach-in-flight": 5,
+    "reset-in-another-step": 16,
     "mixed-modes": 7,
     "ready-digest": 11,
     "enqueued-digest-unaligned": 10,

@@ -19,13 +19,10 @@ def wrong_fields(fault: Fault) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-def test_a_fault_is_one_wrong_field_or_one_broken_assumption_or_one_mishap(fault: Fault) -> None:
-    assert len(wrong_fields(fault)) + (fault.drops is not None) + (fault.mishap is not None) == 1
+def test_a_fault_is_one_wrong_field_or_one_broken_assumption(fault: Fault) -> None:
+    assert len(wrong_fields(fault)) + (fault.drops is not None) == 1
     if fault.drops:
         assert fault.choice == f"without {fault.drops}"
-    elif fault.mishap:
-        assert fault.choice == f"with {fault.mishap}"
-        assert fault.scenario.mishaps[fault.mishap] > 0
     else:
         assert fault.choice.startswith(f"{wrong_fields(fault)[0]}=")
 

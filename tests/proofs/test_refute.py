@@ -44,6 +44,7 @@ UNREAD = {
     "idle-without-flush": "plays on to the end",
     "skipped-round": "guard words",
     "vector-by-layout": "guard words",
+    "reset-in-another-step": "aligned_resets=False",
     "mixed-modes": "guard words",
     "ready-digest": "guard words",
     "enqueued-digest-unaligned": "guard words",

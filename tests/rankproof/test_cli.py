@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from rankproof import cli, replaying
+from rankproof.conformance.replies import HarnessLost
 from rankproof.model.actions import Pop, Wait
 from rankproof.model.faults import FAULTS
 from rankproof.model.schedule import Schedule
@@ -142,6 +144,28 @@ def test_an_internal_error_is_one_line_and_says_how_to_see_more(
         "(set RANKPROOF_DEBUG=1 to see where; please report it)\n"
     )
     assert (answer.code, answer.out) == (3, "")
+
+
+def test_a_world_is_explored_by_the_bounds_that_are_given(rankproof: Callable[..., Any]) -> None:
+    bounds = ("--ranks", "2", "--lanes", "1", "--acks", "1", "--lag", "0", "--format", "json")
+    seen = [json.loads(rankproof("explore", *bounds, *more).out) for more in ((), ("--reduced",))]
+    assert [(each["verdict"], each["protocol"], each["reduced"]) for each in seen] == [
+        ("holds", "blocking", False),
+        ("holds", "blocking", True),
+    ]
+    assert seen[0]["states"] > seen[1]["states"] > 0
+    assert rankproof("explore", "--ranks", "9").code == 2
+
+
+def test_processes_that_were_lost_for_no_fault_of_a_subject_leave_it_undetermined(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise HarnessLost("the supervisor was killed")
+
+    monkeypatch.setattr(replaying, "report", lost)
+    answer = rankproof("replay", "any.json")
+    assert (answer.code, answer.err) == (3, "rankproof: undetermined: the supervisor was killed\n")
 
 
 def test_an_internal_error_shows_where_when_asked(

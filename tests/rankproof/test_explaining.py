@@ -124,13 +124,26 @@ def test_what_is_shown_breaks_what_it_is_said_to_break(name: str) -> None:
     assert found.verdict is (Verdict.UNDETERMINED if unproved else Verdict.HOLDS)
     assert found.says
     assert found.formal
-    if found.schedule is None:
-        assert name in ("no-deadlock", "open-loop")
-    else:
+    assert found.schedule
+    if name != "open-loop":
         last = run(found.schedule).violations[-1]
         assert found.schedule.breaks in (ASSUMPTIONS[name].needed if name in ASSUMPTIONS else (name,))
         fell = [each.property for each in run(found.schedule).violations if each.index == last.index]
         assert found.schedule.breaks in fell
+
+
+def test_an_assumption_that_is_built_in_says_how() -> None:
+    built_in = [line for line in explanation("one-group").formal if line.startswith("built in")]
+    assert built_in == ["built in to most others: the MIN is over all ranks that there are"]
+    assert not any(line.startswith("built in") for line in explanation("same-order").formal)
+
+
+def test_what_a_closed_loop_loses_is_a_run_in_which_nothing_falls_and_the_words_say_what_is_lost() -> None:
+    found = explanation("open-loop")
+    assert found.schedule
+    assert (run(found.schedule).stopped, run(found.schedule).violations) == (None, ())
+    assert "after step 3 pipelined has popped 1, and blocking, with the same engine, 2 after step 2" in found.breaking
+    assert "throughput" in found.breaking
 
 
 def test_a_property_whose_proof_fails_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:

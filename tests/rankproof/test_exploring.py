@@ -9,6 +9,7 @@ import pytest
 
 from rankproof import exploring
 from rankproof.exploring import WORLDS, World
+from rankproof.model import reduction
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.scenario import Scenario
@@ -71,3 +72,39 @@ def test_bounds_are_said_in_words() -> None:
     assert exploring.bounds(Scenario(acks=1)) == "2 ranks, 1 ack"
     many = Scenario(ranks=3, lanes=("a", "b"), acks=2, losses=2, resets=1, evicts=2, flushes=2)
     assert exploring.bounds(many) == "3 ranks, 2 lanes, 2 acks, 2 lost enqueues, 1 reset, 2 evictions, 2 flushes"
+
+
+@pytest.mark.parametrize(("lag", "name"), [(0, "blocking"), (1, "pipelined"), (2, "depth 2")])
+@pytest.mark.parametrize("reduced", [False, True])
+def test_one_world_is_reported_with_its_bounds_its_depth_and_what_it_is_held_against(
+    lag: int, name: str, reduced: bool
+) -> None:
+    stream = io.StringIO()
+    told: list[str] = []
+    verdict = exploring.report(
+        Output(Form.TEXT, stream),
+        lambda stage, detail="": told.append(f"{stage}: {detail}"),
+        Scenario(acks=1),
+        lag=lag,
+        reduced=reduced,
+    )
+    text = " ".join(stream.getvalue().split())
+    assert verdict is Verdict.HOLDS
+    assert f"{name}: 2 ranks, 1 ack holds " in text
+    assert ("stand for all others" in text) is reduced
+    assert ("named-divergence" in text, "bounded-skew" in text) == (False, True)
+    assert told[-1].startswith("explore: ")
+    assert told[-1].endswith(" actions")
+
+
+def test_one_world_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring, "MOST_STATES", 100)
+    stream = io.StringIO()
+    assert exploring.report(Output(Form.TEXT, stream), lambda *_: None, reduced=True) is Verdict.UNDETERMINED
+    assert "given up after" in stream.getvalue()
+
+
+def test_the_standard_world_is_one_for_the_schedules_that_stand_for_all_others() -> None:
+    model = replace(WORLDS[1].model, scenario=exploring.STANDARD)
+    assert reduction.why_not(model, sorted(reduction.KNOWN)) is None
+    assert (model.scenario.ranks, len(model.scenario.lanes), model.scenario.acks) == (3, 2, 3)

@@ -100,6 +100,13 @@ def test_a_finding_names_its_property_and_its_acks_as_the_picture_does(found: Fu
     assert 'File "engine.py", line 7 ValueError: no' in said
 
 
+@pytest.mark.parametrize("given", ["()", "((('w', 0),), ())", "((0,),)", "(0, ())", "deque([0])"])
+def test_what_holds_no_acks_of_each_lane_is_shown_as_it_is_with_what_it_is_to_hold(found: Fuzzing, given: str) -> None:
+    said = shown(replace(found, differences=(Difference("popped", "((), ())", given),)))
+    assert f"popped: model ((), ()) | subject {given} (it is to be one tuple a lane, of the ints that enqueue" in said
+    assert "it is to be" not in shown(found)
+
+
 def test_what_shows_in_memory_alone_is_said_to(found: Fuzzing) -> None:
     assert "on real processes it did not show: either real ranks seldom lose this race" in shown(found)
     assert "on real processes it goes wrong as well" in shown(replace(found, reproduced=True))
@@ -109,6 +116,18 @@ def test_a_difference_in_the_rounds_in_flight_alone_asks_for_the_lag(found: Fuzz
     only = replace(found, differences=found.differences[1:])
     assert "(only the rounds in flight differ: is lag 1 what the subject does?)" in shown(only)
     assert "is lag" not in shown(found)
+
+
+def test_what_was_never_exercised_is_named_beside_what_was(found: Fuzzing) -> None:
+    said = shown(found)
+    assert "actions taken: pop 1 never taken: enqueue, finish, reset, evict, " in said
+    assert "not asked, as the subject does not declare it: lose, swap, stall, " in said
+
+
+def test_a_report_begins_with_what_of_an_engine_is_driven(found: Fuzzing) -> None:
+    driven = replace(found, driven="engine 1.2, C.step is real")
+    assert shown(driven).startswith("driven: engine 1.2, C.step is real breaks finished-before-pop")
+    assert fuzzing.document(driven)["driven"] == "engine 1.2, C.step is real"
 
 
 def test_no_answer_comes_with_its_reason() -> None:
@@ -154,6 +173,9 @@ def test_the_json_document_counts_what_ran_and_stands_alone_on_standard_output(
     assert (document["verb"], document["verdict"], document["lag"], document["seed"]) == ("fuzz", "violated", 0, 0)
     assert document["examples"] > 0
     assert document["taken"]["issue"] > 0
+    assert document["taken"]["close"] == 0
+    assert "close" in document["never_taken"]
+    assert {"attach", "crash"} <= set(document["not_asked"])
     assert "subject differs from the model" in document["failure"]
     assert document["schedule"]["format"] == "rankproof schedule"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rankproof import matrix
 from rankproof.matrix import Cell, Row, cells_of, row_of
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS
@@ -65,10 +66,10 @@ def test_a_property_that_speaks_of_something_else_is_a_dash_with_a_note(use_befo
     assert last.note == "the scenario has nothing that it speaks of"
 
 
-def test_a_search_that_gives_up_is_a_dash_with_a_note() -> None:
+def test_a_search_that_gives_up_is_a_question_mark_with_a_note() -> None:
     cells = {cell.name: cell for cell in cells_of(FAULTS["use-before-wait"].model, limit=400)}
     assert cells["finished-before-pop"].sign == "7B"
-    assert (cells["same-pops"].sign, cells["same-pops"].verdict) == ("-", Verdict.UNDETERMINED)
+    assert (cells["same-pops"].sign, cells["same-pops"].verdict) == ("?", Verdict.UNDETERMINED)
     assert cells["same-pops"].note.startswith("the explorer gave up after ")
 
 
@@ -88,7 +89,7 @@ def test_finders_that_differ_leave_the_row_undetermined(
 ) -> None:
     monkeypatch.setattr(refute, "search", lambda model, name, bound: claim)
     row = row_of("use-before-wait")
-    assert (row.cells[0].sign, row.cells[0].note) == ("-", note)
+    assert (row.cells[0].sign, row.cells[0].note) == ("?", note)
     assert row.verdict is Verdict.UNDETERMINED
 
 
@@ -131,6 +132,31 @@ def test_the_table_has_a_line_for_each_fault_and_says_what_its_signs_mean(rankpr
     assert answer.code == 0
 
 
+def test_what_is_open_is_named_once_a_fault_and_a_reason(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, use_before_wait: Row
+) -> None:
+    gave_up, differ = "the explorer gave up after 20 states", "the explorer says holds, the solver violated"
+    notes = {"same-pops": gave_up, "exact-delay": differ, "no-deadlock": gave_up}
+    cells = tuple(
+        Cell(cell.name, Verdict.UNDETERMINED, note=notes[cell.name]) if cell.name in notes else cell
+        for cell in use_before_wait.cells
+    )
+    monkeypatch.setattr(matrix, "row_of", lambda name: replace(use_before_wait, cells=cells))
+    out = rankproof("refute", "--matrix", "use-before-wait").out
+    row = next(line.split() for line in out.splitlines() if line.startswith("use-before-wait "))
+    assert row == ["use-before-wait", "7B", "?", "?", ".", ".", ".", "?", "5B", ".", ".", "-", "-"]
+    words = " ".join(out.split())
+    assert "? not known, for the reason below; - the scenario has nothing" in words
+    assert f"use-before-wait: ? for same-pops, no-deadlock, because {gave_up}" in words
+    assert f"use-before-wait: ? for exact-delay, because {differ}" in words
+
+
+def test_the_faults_with_the_most_states_are_begun_first() -> None:
+    begun = sorted(FAULTS, key=lambda name: -matrix._size(name))
+    assert begun[0] == "two-reduces-in-one-round"
+    assert set(begun[1:3]) == {"follower-pops-at-once", "agreement-in-halves"}
+
+
 def test_a_fault_that_the_solver_does_not_read_says_why_in_words(rankproof: Callable[..., Any]) -> None:
     answer = " ".join(rankproof("refute", "--matrix", "idle-without-flush").out.split())
     assert "idle-without-flush: E alone, because drains-to-empty plays on to the end from each state;" in answer
@@ -165,6 +191,6 @@ def test_a_table_of_schedules_is_not_written(rankproof: Callable[..., Any]) -> N
 
 def test_what_the_catalogue_claims_is_searched_for_longer() -> None:
     model = FAULTS["use-before-wait"].model
-    assert {cell.name: cell.sign for cell in cells_of(model, limit=20)}["one-owner"] == "-"
+    assert {cell.name: cell.sign for cell in cells_of(model, limit=20)}["one-owner"] == "?"
     claimed = {cell.name: cell.sign for cell in cells_of(model, ("one-owner",), limit=20)}
-    assert (claimed["one-owner"], claimed["exact-delay"]) == ("5B", "-")
+    assert (claimed["one-owner"], claimed["exact-delay"]) == ("5B", "?")

@@ -127,7 +127,7 @@ def test_no_color_leaves_a_terminal_without_colours() -> None:
 
 
 def test_a_dumb_terminal_gets_plain_progress() -> None:
-    assert "prove (0 s)" in on_a_terminal("prove", TERM="dumb")
+    assert re.search(r"^prove: .* \(\d+ s\)", on_a_terminal("prove", TERM="dumb"), re.MULTILINE)
 
 
 def test_plain_progress_has_a_line_for_each_stage_and_one_now_and_then() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 from subprocess import getoutput
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -21,11 +25,71 @@ def children() -> list[int]:
     return [child.pid or 0 for child in multiprocessing.active_children()]
 
 
+def is_alive(process: int) -> bool:
+    """Whether a process still runs; one that nobody has waited for yet does not."""
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2]
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def said_by(program: str) -> str:
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20)
+    return answer.stdout.strip()
+
+
 def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
     results = list(each(getoutput, ["sleep 0.5; echo 1 $PPID", "sleep 0.2; echo 2 $PPID", "echo 3 $PPID"]))
     assert [line.split()[0] for line in results] == ["1", "2", "3"]
     assert str(os.getpid()) not in {line.split()[1] for line in results}
     assert children() == []
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_end_with_the_one_that_started_them_even_by_a_kill(method: str, tmp_path: Path) -> None:
+    folder = tmp_path / "workers"
+    folder.mkdir()
+    lines = f"""
+        import os, time
+        from pathlib import Path
+        from rankproof import parallel
+        parallel.start_method = lambda: {method!r}
+        def work(place):
+            Path({str(folder)!r}, str(os.getpid())).touch()
+            time.sleep(60)
+        if __name__ == "__main__":
+            list(parallel.each(work, range(2)))
+    """
+    program = tmp_path / "program.py"
+    program.write_text(dedent(lines))
+    with subprocess.Popen([sys.executable, program]) as parent:
+        wait_until(lambda: len(list(folder.iterdir())) == min(2, os.cpu_count() or 1))
+        parent.kill()
+    workers = [int(path.name) for path in folder.iterdir()]
+    wait_until(lambda: not any(is_alive(worker) for worker in workers))
+
+
+def test_a_process_is_a_copy_only_of_one_that_has_no_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = "from rankproof.parallel import start_method; print(start_method())"
+    beside = f"import threading; threading.Thread(target=threading.Event().wait, daemon=True).start(); {alone}"
+    expected = "fork" if Path("/proc/self/task").is_dir() else "spawn"
+    assert said_by(alone) == expected
+    assert said_by(beside) == "spawn"
+    monkeypatch.setattr(parallel, "_THREADS", "/there/is/none")
+    assert parallel.start_method() == "spawn"
+
+
+def test_the_largest_items_are_begun_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "MOST", 1)
+    small, large, middle = map(int, each(getoutput, ["date +%s%N", "date +%s%N   ", "date +%s%N  "], size=len))
+    assert large < middle < small
 
 
 def test_one_item_needs_no_process() -> None:
@@ -70,8 +134,8 @@ def test_a_process_that_is_lost_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -
 def test_a_process_that_is_lost_before_it_has_its_work_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     start = parallel._start
 
-    def lost(function: Callable[[Any], Any], watched: Connection) -> parallel._Worker:
-        worker = start(function, watched)
+    def lost(function: Callable[[Any], Any], watched: Connection, ours: Sequence[Connection]) -> parallel._Worker:
+        worker = start(function, watched, ours)
         worker.process.kill()
         worker.process.join()
         return worker

@@ -18,11 +18,11 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def settled(text: str) -> str:
-    """A text in one line, without what differs from run to run: times, and how many random schedules fit into them."""
+    """A text in one line, without what differs from run to run: times, and how much fits into them: something."""
     text = re.sub(r"\s+", " ", text)
     text = re.sub(r"\d+ (ms|s)\b", r"N \1", text)
     text = re.sub(rf"\b({'|'.join(KINDS)}) [\d,]*\d", r"\1 N", text)
-    return re.sub(r"[\d,]+ (schedules|steps|pops)\b", r"N \1", text)
+    return re.sub(r"\b[1-9][\d,]* (schedules|steps|pops)\b", r"N \1", text)
 
 
 def shown() -> list[str]:

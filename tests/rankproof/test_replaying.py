@@ -8,7 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from rankproof import rerunning
+from rankproof.conformance.replay import RealRun
+from rankproof.conformance.replies import Compared
 from rankproof.model.schedule import Schedule, parse
+from rankproof.model.verdict import Verdict
 
 
 def test_each_step_is_shown_with_the_state_after_it(
@@ -91,3 +97,9 @@ def test_a_picture_is_all_that_is_written_when_one_is_asked_for(
     assert drawn["svg"].out.startswith("<svg ")
     assert drawn["svg"].out.endswith("</svg>\n")
     assert [answer.code for answer in drawn.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(("number", "says"), [(1, "1 reply on 2 processes"), (1200, "1,200 replies on 2 processes")])
+def test_one_reply_is_said_as_one(own_count: Schedule, number: int, says: str) -> None:
+    ran = RealRun(Verdict.VIOLATED, (Compared(0, "step", ((),)),) * number, (), "it differs", 1.0)
+    assert rerunning._conclusion(own_count, ran) == f"{says} in 1 s; then it went wrong as shown"
