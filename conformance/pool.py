@@ -16,7 +16,7 @@ from typing import Self
 from rankproof.conformance.channel import readable
 from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
-from rankproof.conformance.rank_process import RankProcess
+from rankproof.conformance.rank_process import LOOK_EVERY, RankProcess
 from rankproof.conformance.subject import SubjectConfig
 from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
@@ -238,7 +238,13 @@ class RankPool:
         waiting = {self._ranks[rank].process.channel: rank for rank in ranks}
         deadline = time.monotonic() + within
         while waiting:
-            for channel in readable(waiting, deadline - time.monotonic()) or list(waiting):
+            left = max(0.0, deadline - time.monotonic())
+            heard = readable(waiting, min(left, LOOK_EVERY))
+            if not heard and left > LOOK_EVERY:
+                heard = [channel for channel, rank in waiting.items() if self._ranks[rank].process.wait(0)]
+            elif not heard:
+                heard = list(waiting)
+            for channel in heard:
                 rank = waiting.pop(channel)
                 outcome = self.receive(rank, max(0.0, deadline - time.monotonic()))
                 yield rank, replace(outcome, seconds=within) if isinstance(outcome, Hung) else outcome

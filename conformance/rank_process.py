@@ -10,6 +10,9 @@ from rankproof.conformance.launcher import Process
 from rankproof.conformance.outcome import Died, Hung, Outcome
 from rankproof.conformance.worker import Command, Reply
 
+LOOK_EVERY = 0.5
+"""Seconds after which a rank that does not answer is looked at: a child that it left may hold its channel open."""
+
 _DEATH_WITHIN = 5.0
 
 
@@ -57,7 +60,7 @@ class RankProcess:
             try:
                 outcome = self._reply(within)
             except TimeoutError:
-                if not self.process.wait(0):  # dead without an end of its channel: a child it left holds that open
+                if not self.process.wait(0):
                     return Hung(within, self.process.last_words())
                 self.died = self._death()
             except EOFError:
@@ -71,8 +74,16 @@ class RankProcess:
 
     def _reply(self, within: float) -> Outcome:
         deadline = time.monotonic() + within
+        gone = False
         while True:
-            reply = self.process.channel.receive(max(0.0, deadline - time.monotonic()))
+            left = 0.0 if gone else max(0.0, deadline - time.monotonic())
+            try:
+                reply = self.process.channel.receive(min(left, LOOK_EVERY))
+            except TimeoutError:
+                if left <= LOOK_EVERY:
+                    raise
+                gone = self.process.wait(0)  # then what it sent is there already, or never comes
+                continue
             assert isinstance(reply, Reply)
             if reply.sequence == self.sequence:  # a subject that forks may answer twice
                 return reply.outcome

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,13 @@ def test_a_launcher_leaves_nothing_with_either_method(mark: str, tmp_path: Path,
 
 
 def test_what_a_rank_left_in_a_session_of_its_own_ends_with_the_launcher(mark: str) -> None:
-    with Launcher() as launcher, RankPool(1, factory=ECHO, launcher=launcher) as pool:
+    reply_within = 60.0
+    with Launcher() as launcher, RankPool(1, factory=ECHO, reply_within=reply_within, launcher=launcher) as pool:
         left = value(pool.call(0, "leave_a_daemon"))
         pool.kill(0)
         assert set(alive(mark)) == {launcher.pid, left}
+        killed = time.monotonic()
+    assert time.monotonic() - killed < reply_within, "what it left holds its channel open, and is not waited for"
     assert comes_down_to(set(), mark)
 
 
