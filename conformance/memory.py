@@ -21,6 +21,7 @@ from rankproof.conformance.memory_board import Board
 from rankproof.conformance.memory_group import MemoryConfig, MemoryGroup
 from rankproof.conformance.memory_seat import LOAD, Seat, patience_of
 from rankproof.conformance.memory_world import worlds_apart
+from rankproof.conformance.one_core import on_one_core
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.pool import SETUP_WITHIN
 from rankproof.conformance.worker import Factory, check_factory, factory_name
@@ -47,11 +48,13 @@ class MemoryRanks:
         if ranks < 1:
             raise BadInput(f"there is at least 1 rank, not {ranks}")
         check_factory(factory)
+        self.world = ranks
+        """The number of ranks."""
         self._factory = factory
         self._lanes = lanes
         self._timeout = timeout
         self._reply_within = reply_within
-        self._seats = [Seat(rank) for rank in range(ranks)]
+        self._seats: list[Seat] = []
         self._board = Board(ranks)
         self._unsupported = ""
         self._groups = 0
@@ -60,6 +63,8 @@ class MemoryRanks:
         with ExitStack() as undo:
             self._worlds = undo.enter_context(worlds_apart())
             self._directory = undo.enter_context(TemporaryDirectory(prefix="rankproof-", ignore_cleanup_errors=True))
+            undo.enter_context(on_one_core())
+            self._seats = [Seat(rank) for rank in range(self.world)]
             undo.callback(self._leave)
             self._set_up()
             self._undo = undo.pop_all()
@@ -71,11 +76,6 @@ class MemoryRanks:
         with self._undo:
             if kind is None:
                 self._close_subjects()
-
-    @property
-    def world(self) -> int:
-        """The number of ranks."""
-        return len(self._seats)
 
     @property
     def unsupported(self) -> str:

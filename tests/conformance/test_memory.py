@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,3 +190,13 @@ def test_a_factory_that_cannot_be_used_is_bad_input_in_one_line() -> None:
         pass
     with pytest.raises(BadInput, match="there is at least 1 rank, not 0"):
         MemoryRanks(0, factory="nowhere:x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a thread where it may run")
+def test_threads_that_take_turns_share_a_core_and_what_comes_after_does_not() -> None:
+    allowed = os.sched_getaffinity(0)
+    with MemoryRanks(2, factory="rankproof.conformance.reference:pipelined", timeout=3.0) as ranks:
+        (here,) = os.sched_getaffinity(0)
+        threads = [seat._thread.native_id for seat in ranks._seats]
+        assert [os.sched_getaffinity(thread or 0) for thread in threads] == [{here}] * 2
+    assert os.sched_getaffinity(0) == allowed
