@@ -27,6 +27,9 @@ HELD_TO = Capabilities()
 """What every way is held to. Random schedules of it are not the same schedules in every way: more ranks are another
 model, and the model alone draws without hypothesis."""
 
+BARE = "bare steps in memory, 4 ranks"
+"""The way that is held against the number of steps aimed for."""
+
 TIMEOUT_S = 10.0
 SECONDS_A_TURN = 11.0
 TURNS = 5
@@ -151,7 +154,7 @@ def _line(text: str) -> str:
 WAYS: Mapping[str, Way] = {
     "model alone": Way(30, partial(_alone, checked=())),
     "model, properties checked": Way(10, partial(_alone, checked=CHECKED)),
-    "bare steps in memory, 4 ranks": Way(30, partial(_bare, ranks=4)),
+    BARE: Way(30, partial(_bare, ranks=4)),
     "in memory, 2 ranks": Way(40, partial(_in_memory, ranks=2)),
     "in memory, 4 ranks": Way(30, partial(_in_memory, ranks=4)),
     "2 real ranks": Way(20, partial(_on_processes, ranks=2)),

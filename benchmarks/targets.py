@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankproof.benchmarks.estimates import Estimate
+from rankproof.benchmarks.fuzzing_cost import BARE
 from rankproof.benchmarks.growth import points
 from rankproof.benchmarks.guardwords import differences
 from rankproof.benchmarks.overlap import PUBLISHED, Row, rows
 from rankproof.benchmarks.results import Results
-from rankproof.benchmarks.tables import Table, microseconds, percent
+from rankproof.benchmarks.tables import Table, microseconds, percent, rate, short
+from rankproof.benchmarks.verification_summary import rates, worlds
 
 HIDDEN = {2: 0.98, 4: 0.95}
 """The fraction of what blocking costs that one round in flight is to hide, by ranks."""
@@ -20,10 +22,19 @@ FORWARD_MS, DELAY_MS = PUBLISHED
 CORE_S = 150e-6
 """What a step is to cost the rank's own thread at most, at 2 ranks without load."""
 
+STATES = 100_000
+"""Distinct states a second that the explorer is to see at least, on one core, in the standard world."""
+
+STANDARD = (3, 2, 3)
+"""Its ranks, its lanes, and the acks of each lane."""
+
+STEPS = 5_000
+"""Steps a second that ranks in memory are to take at least, at 4 ranks."""
+
 
 def target_tables(results: Results) -> list[Table]:
     """A line for each target that something was measured of."""
-    lines = (*_hidden(results), *_deeper(results), *_guards(results), *_core(results))
+    lines = (*_hidden(results), *_deeper(results), *_guards(results), *_core(results), *_verification(results))
     if not lines:
         return []
     return [Table("Aimed for, and measured here", ("what", "target", "measured", "met"), lines)]
@@ -78,3 +89,15 @@ def _core(results: Results) -> Iterator[tuple[str, ...]]:
                 found = row.core_s[kind]
                 where = f"{what}, after {row.forward_ms:g} ms of idle core, us"
                 yield _line(where, target, microseconds(found), found.value < CORE_S)
+
+
+def _verification(results: Results) -> Iterator[tuple[str, ...]]:
+    for world in worlds(results):
+        if (world.ranks, world.lanes, world.acks) == STANDARD:
+            found = world.states / world.seconds
+            schedules = "the schedules that stand for all others" if world.reduced else "every interleaving"
+            where = f"states a second, {world.ranks} ranks, {world.lanes} lanes, {world.acks} acks, by {schedules}"
+            yield _line(where, f"{STATES:,} or more", short(found), found >= STATES)
+    for way in rates(results):
+        if way.way == BARE:
+            yield _line(f"steps a second, {BARE}", f"{STEPS:,} or more", rate(way.steps), way.steps.value >= STEPS)

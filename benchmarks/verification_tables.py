@@ -88,9 +88,11 @@ def _rates(results: Results) -> list[Table]:
                 for each in found
             ),
             (
-                "In turn, in the same run. The model alone has no subject and no hypothesis; the others run random "
-                "schedules of the same kind. Fresh processes are what a test that starts its ranks anew for each "
-                "schedule has.",
+                "In turn, in the same run. A scheduler step is one rank's: one that 4 ranks take counts 4. Bare steps "
+                "are nothing but these, 30 on each rank for a schedule, without acks, model or hypothesis. The "
+                "model alone makes the moves of the fuzzer, with no subject and no hypothesis; the others run whole "
+                "random schedules, of which the model, the draws and fresh subjects for each are a part. Fresh "
+                "processes are what a test that starts its ranks anew for each schedule has.",
             ),
         )
     ]

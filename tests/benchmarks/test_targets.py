@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from rankproof.benchmarks.fuzzing_cost import BARE
 from rankproof.benchmarks.overlap import KINDS
 from rankproof.benchmarks.results import Measured, Results, Sample
 from rankproof.benchmarks.targets import target_tables
@@ -48,3 +49,24 @@ def test_depth_2_is_to_hide_more_where_the_step_is_shorter_than_the_reduce(deep:
 
 def test_where_nothing_of_a_target_was_measured_there_is_no_line_of_it() -> None:
     assert target_tables(Results("now", {}, {}, {})) == []
+
+
+@pytest.mark.parametrize(("took_s", "met"), [(0.02, "yes"), (0.03, "no")])
+def test_bare_steps_are_to_be_5000_a_second(took_s: float, met: str) -> None:
+    samples: tuple[Sample, ...] = ({"way": BARE, "steps": 120, "examples": 1, "took_s": took_s},) * 3
+    measured = Measured("verification", "fuzzing", {}, samples, 1.0, (0.0, 0.0))
+    (table,) = target_tables(Results("now", {}, {}, {}, (measured,), True))
+    assert [(row[0], row[1], row[3]) for row in table.rows] == [(f"steps a second, {BARE}", "5,000 or more", met)]
+
+
+@pytest.mark.parametrize(("case", "how"), [("explorer", "every interleaving"), ("explorer, reduced", "the schedules")])
+@pytest.mark.parametrize(("acks", "seconds", "met"), [(3, 1.9, ["yes"]), (3, 2.1, ["no"]), (2, 1.9, [])])
+def test_states_are_to_be_100000_a_second_in_the_standard_world(
+    case: str, how: str, acks: int, seconds: float, met: list[str]
+) -> None:
+    sample: Sample = {"ranks": 3, "lanes": 2, "acks": acks, "whole": True, "states": 200_000}
+    sample |= {"seconds_s": seconds, "grown_bytes": 1}
+    measured = Measured("verification", case, {}, (sample,), 1.0, (0.0, 0.0))
+    tables = target_tables(Results("now", {}, {}, {}, (measured,), True))
+    assert [row[3] for table in tables for row in table.rows] == met
+    assert all(how in row[0] for table in tables for row in table.rows)
