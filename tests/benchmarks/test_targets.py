@@ -53,8 +53,8 @@ def test_where_nothing_of_a_target_was_measured_there_is_no_line_of_it() -> None
 
 @pytest.mark.parametrize(("took_s", "met"), [(0.02, "yes"), (0.03, "no")])
 def test_bare_steps_are_to_be_5000_a_second(took_s: float, met: str) -> None:
-    samples: tuple[Sample, ...] = ({"way": BARE, "steps": 120, "examples": 1, "took_s": took_s},) * 3
-    measured = Measured("verification", "fuzzing", {}, samples, 1.0, (0.0, 0.0))
+    sample: Sample = {"way": BARE, "steps": 120, "examples": 1, "took_s": took_s}
+    measured = Measured("verification", "fuzzing", {}, (sample,) * 3, 1.0, (0.0, 0.0))
     (table,) = target_tables(Results("now", {}, {}, {}, (measured,), True))
     assert [(row[0], row[1], row[3]) for row in table.rows] == [(f"steps a second, {BARE}", "5,000 or more", met)]
 
@@ -64,8 +64,8 @@ def test_bare_steps_are_to_be_5000_a_second(took_s: float, met: str) -> None:
 def test_states_are_to_be_100000_a_second_in_the_standard_world(
     case: str, how: str, acks: int, seconds: float, met: list[str]
 ) -> None:
-    sample: Sample = {"ranks": 3, "lanes": 2, "acks": acks, "whole": True, "states": 200_000}
-    sample |= {"seconds_s": seconds, "grown_bytes": 1}
+    size = {"ranks": 3, "lanes": 2, "acks": acks, "states": 200_000}
+    sample: Sample = {**size, "whole": True, "seconds_s": seconds, "grown_bytes": 1}
     measured = Measured("verification", case, {}, (sample,), 1.0, (0.0, 0.0))
     tables = target_tables(Results("now", {}, {}, {}, (measured,), True))
     assert [row[3] for table in tables for row in table.rows] == met
