@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"rankproof: {error}", file=sys.stderr)  # noqa: T201 # a program of its own
         return _UNWRITTEN
-    print(f"written: {path_of(given.out, rank)}; with those of all ranks: rankproof fuzz --check {given.out}")  # noqa: T201
+    print(f"written: {path_of(given.out, rank)}; with those of all ranks: rankproof fuzz --check {given.out}")  # noqa: T201 # as above
     return 0
 
 

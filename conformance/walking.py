@@ -13,15 +13,12 @@ from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.confirming import confirmed, with_patience
 from rankproof.conformance.driver import HarnessLost, Mismatch
 from rankproof.conformance.launcher import Launcher
-from rankproof.conformance.machine import Failure, Findings, machine_for
+from rankproof.conformance.machine import MOVES_AN_EXAMPLE, Failure, Findings, machine_for
 from rankproof.conformance.pool import RankPool
 from rankproof.conformance.ranks import Pool
 from rankproof.conformance.worlds import WORLDS, World, not_taken
 from rankproof.model.actions import KINDS
 from rankproof.model.verdict import Verdict
-
-MOVES = 30
-"""Moves of a random schedule, each of one rank or of all."""
 
 
 class Row(TypedDict):
@@ -158,7 +155,7 @@ def walk_on(
         machine = kind()
         try:
             machine.give(commands=list(begins))
-            for _ in range(MOVES):
+            for _ in range(MOVES_AN_EXAMPLE):
                 if until is None or time.monotonic() < until:
                     machine.give(commands=machine.move(draw.getrandbits(64)))
         finally:

@@ -136,7 +136,7 @@ def _take(reading: Reading, protocol: Protocol, phase: Phase, now: _Moment, fini
             return replace(now, counted=cache(lambda rank: rules.offer(protocol, finished(rank), now.popped(rank))))
         case Phase.ISSUE:
             # Not unpacked, for a solver's window has any length.
-            return replace(now, in_flight=cache(lambda rank: now.in_flight(rank) + (now.counted(rank),)))  # noqa: RUF005
+            return replace(now, in_flight=cache(lambda rank: now.in_flight(rank) + (now.counted(rank),)))  # noqa: RUF005 # a solver's window has its own +
 
 
 def _amount(protocol: Protocol, now: _Moment, rank: Rank) -> Number:

@@ -51,7 +51,7 @@ def _keeps_up(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
     def enqueued_for_blocking(rank: Rank) -> Number:
         return popped_by_blocking(rank) + demand
 
-    blocking: Positions = lambda rank: Position(popped_by_blocking(rank), popped_by_blocking(rank), ())  # noqa: E731
+    blocking: Positions = lambda rank: Position(popped_by_blocking(rank), popped_by_blocking(rank), ())  # noqa: E731 # a family, typed where it is made
     after = rounds.step(reading, protocol, before, enqueued)
     blocking_after = rounds.step(reading, BLOCKING, blocking, enqueued_for_blocking)
     enough = demand

@@ -89,7 +89,7 @@ def _keeps_up(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals
 
         return {"goal": reading.every_rank(even), "steady": reading.every_rank(steady)}
 
-    blocking: Positions = lambda rank: Position(popped_by_blocking, popped_by_blocking, ())  # noqa: E731
+    blocking: Positions = lambda rank: Position(popped_by_blocking, popped_by_blocking, ())  # noqa: E731 # a family, typed where it is made
     then = rounds.step(reading, BLOCKING, blocking, lambda rank: popped_by_blocking + loop.demand)
     known = [(earlier, later), (earlier, newest), (popped, newest)]
     hypotheses = close(ranks.before, blocking, known) | {

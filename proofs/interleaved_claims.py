@@ -46,7 +46,7 @@ def world(
 def start(reading: EveryRank, protocol: Protocol) -> tuple[Hypotheses, Goals]:
     history, finished = History(reading, protocol), reading.family("finished")
     numbers = [reading.number("some_round")]
-    at: Places = lambda rank: Place(0, finished(rank), *(0,) * 8)  # noqa: E731
+    at: Places = lambda rank: Place(0, finished(rank), *(0,) * 8)  # noqa: E731 # a family, typed where it is made
     hypotheses = {
         "history": history.at(1),
         "round-0": reading.every_rank(lambda rank: history.offer(rank, 0) == 0),
