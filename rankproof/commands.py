@@ -154,13 +154,16 @@ def explore(
     ranks: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Ranks.")] = 3,
     lanes: Annotated[int, typer.Option(metavar="N", min=1, max=4, help="Lanes.")] = 2,
     acks: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="Acks that come to each lane.")] = 3,
-    lag: LagOption = None,
+    lag: Annotated[int, typer.Option(metavar="K", min=0, max=8, help="Rounds in flight; 0 is blocking.")] = LAG,
+    remaining: Annotated[
+        bool, typer.Option("--remaining", help="Count what is left, also at --lag 2 or more, which is wrong.")
+    ] = False,
     reduced: Annotated[
         bool, typer.Option("--reduced", help="Try only the schedules that stand for all others.")
     ] = False,
     form: FormOption = PlainForm.TEXT,
 ) -> Task:
-    """See every state of one bounded world of the right protocol, whose ranks move alone."""
+    """See every state of one bounded world of the protocol, whose ranks move alone."""
 
     def task() -> Verdict:
         from rankproof import exploring
@@ -170,7 +173,7 @@ def explore(
         output = Output(Form(form))
         scenario = Scenario(ranks=ranks, lanes=("write", "load", "hits", "backup")[:lanes], acks=acks)
         with shown(output) as progress:
-            return exploring.report(output, progress, scenario, lag=LAG if lag is None else lag, reduced=reduced)
+            return exploring.report(output, progress, scenario, lag=lag, remaining=remaining, reduced=reduced)
 
     return task
 

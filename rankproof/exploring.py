@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof import parallel
+from rankproof.diagram import diagram
+from rankproof.diagram_text import draw
 from rankproof.model import reduction
+from rankproof.model.errors import BadInput
 from rankproof.model.explorer import Exploration, explore
 from rankproof.model.interleaving import Model
 from rankproof.model.properties import CHECKED, PROPERTIES
 from rankproof.model.protocol import BLOCKING, PIPELINED, depth
 from rankproof.model.scenario import Scenario
+from rankproof.model.schedule import Schedule, dump, run
 from rankproof.model.verdict import Verdict
 from rankproof.output import Output, counted
 from rankproof.progress import Progress
@@ -85,16 +90,27 @@ def see(world: World) -> Seen:
 
 
 def report(
-    output: Output, progress: Progress, scenario: Scenario = STANDARD, *, lag: int = 1, reduced: bool
+    output: Output,
+    progress: Progress,
+    scenario: Scenario = STANDARD,
+    *,
+    lag: int = 1,
+    remaining: bool = False,
+    reduced: bool = False,
 ) -> Verdict:
     """Explores one world of the protocol with that lag, and says what it came to.
 
-    With `reduced` it tries only the schedules that stand for all others (model/reduction.py), held against the
-    properties that these tell of. The JSON document has what `document` has, and `reduced`.
+    With `remaining` a round counts what is left in a lane also where more than one is in flight, which is wrong: a
+    shortest schedule shows it. With `reduced` it tries only the schedules that stand for all others
+    (model/reduction.py), held against the properties that these tell of. The JSON document has what `document` has,
+    `reduced`, and `schedule` (as in a schedule file, or null). Raises BadInput for `remaining` where no more than one
+    round is in flight, since that is how counts are then.
     """
-    protocol = BLOCKING if lag == 0 else PIPELINED if lag == 1 else depth(lag)
+    if remaining and lag < 2:
+        raise BadInput(f"--remaining changes nothing at lag {lag}: give it with --lag 2 or more")
+    name = "blocking" if lag == 0 else "pipelined" if lag == 1 else f"depth {lag}{', remaining counts' * remaining}"
+    protocol = BLOCKING if lag == 0 else replace(PIPELINED, lag=lag) if remaining or lag == 1 else depth(lag)
     checked = [each for each in CHECKED if not reduced or each.name in reduction.KNOWN]
-    name = "blocking" if lag == 0 else "pipelined" if lag == 1 else f"depth {lag}"
     world = World(name, Model(protocol, scenario), tuple(each.name for each in checked))
 
     def tell(actions: int, states: int) -> None:
@@ -111,7 +127,13 @@ def report(
     )
     if seen.exploration.verdict is Verdict.UNDETERMINED:
         output.paragraph(f"given up after {seen.exploration.states:,} states", indent=4, style="undetermined")
-    output.document("explore", seen.exploration.verdict, document(seen) | {"reduced": reduced})
+    broken = seen.exploration.broken
+    schedule = Schedule(world.model, broken.actions, breaks=broken.property) if broken else None
+    if schedule:
+        output.say()
+        draw(output, diagram(schedule, run(schedule)), indent=2)
+    written = json.loads(dump(schedule)) if schedule else None
+    output.document("explore", seen.exploration.verdict, document(seen) | {"reduced": reduced, "schedule": written})
     return seen.exploration.verdict
 
 

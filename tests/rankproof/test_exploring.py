@@ -10,6 +10,7 @@ import pytest
 from rankproof import exploring
 from rankproof.exploring import WORLDS, World
 from rankproof.model import reduction
+from rankproof.model.errors import BadInput
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.scenario import Scenario
@@ -95,6 +96,23 @@ def test_one_world_is_reported_with_its_bounds_its_depth_and_what_it_is_held_aga
     assert ("named-divergence" in text, "bounded-skew" in text) == (False, True)
     assert told[-1].startswith("explore: ")
     assert told[-1].endswith(" actions")
+
+
+@pytest.mark.parametrize(("lag", "length"), [(2, 26), (3, 30)])
+def test_remaining_counts_lose_from_depth_2_by_a_shortest_schedule_that_is_drawn(lag: int, length: int) -> None:
+    stream = io.StringIO()
+    output = Output(Form.TEXT, stream)
+    verdict = exploring.report(output, lambda *_: None, Scenario(acks=1), lag=lag, remaining=True)
+    text = " ".join(stream.getvalue().split())
+    assert verdict is Verdict.VIOLATED
+    assert f"depth {lag}, remaining counts: 2 ranks, 1 ack violated " in text
+    assert f" {length} actions deep; " in text
+    assert text.endswith("✗ finished-before-pop: rank 0 is to pop 1 more than its lanes hold")
+
+
+def test_remaining_counts_are_how_one_round_in_flight_counts_so_that_asking_for_them_is_refused() -> None:
+    with pytest.raises(BadInput, match="give it with --lag 2 or more"):
+        exploring.report(Output(Form.TEXT, io.StringIO()), lambda *_: None, remaining=True)
 
 
 def test_one_world_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
