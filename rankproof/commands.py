@@ -151,9 +151,9 @@ def refute(
 
 @app.command()
 def explore(
-    ranks: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Ranks.")] = 3,
+    ranks: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Ranks.")] = 2,
     lanes: Annotated[int, typer.Option(metavar="N", min=1, max=4, help="Lanes.")] = 2,
-    acks: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="Acks that come to each lane.")] = 3,
+    acks: Annotated[int, typer.Option(metavar="N", min=0, max=8, help="Acks that come to each lane.")] = 1,
     lag: Annotated[int, typer.Option(metavar="K", min=0, max=8, help="Rounds in flight; 0 is blocking.")] = LAG,
     remaining: Annotated[
         bool, typer.Option("--remaining", help="Count what is left, also at --lag 2 or more, which is wrong.")

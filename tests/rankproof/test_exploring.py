@@ -112,13 +112,14 @@ def test_remaining_counts_lose_from_depth_2_by_a_shortest_schedule_that_is_drawn
 
 def test_remaining_counts_are_how_one_round_in_flight_counts_so_that_asking_for_them_is_refused() -> None:
     with pytest.raises(BadInput, match="give it with --lag 2 or more"):
-        exploring.report(Output(Form.TEXT, io.StringIO()), lambda *_: None, remaining=True)
+        exploring.report(Output(Form.TEXT, io.StringIO()), lambda *_: None, Scenario(acks=1), remaining=True)
 
 
 def test_one_world_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploring, "MOST_STATES", 100)
+    monkeypatch.setattr(exploring, "MOST_KEPT", 100)
     stream = io.StringIO()
-    assert exploring.report(Output(Form.TEXT, stream), lambda *_: None, reduced=True) is Verdict.UNDETERMINED
+    verdict = exploring.report(Output(Form.TEXT, stream), lambda *_: None, exploring.STANDARD, reduced=True)
+    assert verdict is Verdict.UNDETERMINED
     assert "given up after" in stream.getvalue()
 
 
