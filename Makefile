@@ -12,7 +12,8 @@ ROOMS := rankproof benchmarks conformance impl model proofs
 
 # A strict editable install is a tree of links, which knows no file that was added later. The name of the second stamp
 # holds a checksum of the list of files, so that the links are made again when a file comes or goes;
-# it lies beside the links, in build, and goes with them.
+# it lies beside the links, in build, and goes with them. The links are compiled there and then: where
+# PYTHONDONTWRITEBYTECODE is set no process would keep what it has compiled, and every start would pay for it.
 FILES := $(shell find $(ROOMS) -name '*.py' -o -name py.typed | LC_ALL=C sort | cksum | tr ' ' '-')
 INSTALLED := .venv/installed.stamp
 LINKED := build/linked-$(FILES).stamp
@@ -43,6 +44,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(LINKED): $(INSTALLED)
 	@if [ ! -e $@ ]; then echo "linking the sources"; $(INSTALL) --no-deps $(EDITABLE) .; fi
+	@$(BIN)/python -m compileall -q build/__editable__*
 	@rm -f build/linked-*.stamp
 	@touch $@
 
