@@ -72,6 +72,7 @@ class Row:
     throughput  of each kind that agrees against none, as a fraction: -0.2 is a fifth less
     hidden      the fraction of what blocking costs a step that is gone with one round in flight, or with two, or with
                 one and nothing but its counts
+    costs_s     what blocking adds to a step, B - A
     reduce_s    what a blocking step waits for its round
     waits_s     what a pipelined step still waits
     overlapped  the fraction of that wait of blocking which is gone with one round in flight
@@ -83,6 +84,7 @@ class Row:
     delay_ms: float
     throughput: dict[str, Estimate]
     hidden: dict[str, Estimate]
+    costs_s: Estimate
     reduce_s: Estimate
     waits_s: Estimate
     overlapped: Estimate
@@ -110,6 +112,7 @@ def row(measured: Measured) -> Row:
         delay_ms=float(measured.parameters["delay_ms"]),
         throughput={kind: over_turns(several, partial(_against_alone, kind=kind)) for kind in agreeing},
         hidden={kind: over_turns(several, partial(_hidden, kind=kind)) for kind in agreeing[1:]},
+        costs_s=over_turns(several, _costs),
         reduce_s=over_turns(several, partial(_waits, kind="blocking")),
         waits_s=over_turns(several, partial(_waits, kind="pipelined")),
         overlapped=over_turns(several, _overlapped),
@@ -123,8 +126,11 @@ def _against_alone(several: Turns, kind: str) -> Column:
 
 def _hidden(several: Turns, kind: str) -> Column:
     """(B - C) / (B - A), each the median over turns."""
-    blocking = middle(several, "blocking")
-    return (blocking - middle(several, kind)) / (blocking - middle(several, "alone"))
+    return (middle(several, "blocking") - middle(several, kind)) / _costs(several)
+
+
+def _costs(several: Turns) -> Column:
+    return middle(several, "blocking") - middle(several, "alone")
 
 
 def _waits(several: Turns, kind: str) -> Column:

@@ -50,8 +50,9 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
                 "Throughput against none at all; hidden is the fraction of what blocking costs a step that is gone "
                 "with one round in flight, (B - C) / (B - A). What is left is the work of the rank's own thread, which "
                 "no pipelining hides; of the wait alone more is gone. Bare is the same pipelining with nothing but its "
-                "counts, on plain queues: no guard words, no digests, no locks. It is the floor of what torch and gloo "
-                "leave in the same turns; what is between the two columns is what the checks cost.",
+                "counts, on plain queues: no guard words, no digests, no locks, over the same transport in the same "
+                "turns. It is the floor: what it leaves unhidden has nothing to do with checks; what is between the "
+                "two columns is what the checks cost.",
             ),
         )
     ]
@@ -107,8 +108,8 @@ def _costs(measured: list[Row]) -> Table:
         (
             "Core: time of the core in the rank's own thread, in the call of `step()` alone; it cannot be hidden. "
             "Waiting is the rest of the call's wall time. After a forward in which the core was idle its caches are "
-            "cold, and the same code takes several times as long as back to back; the floor of it is what torch takes "
-            "to issue a collective and to wait for it, which is most of the bare column.",
+            "cold, and the same code takes several times as long as back to back. The bare column is one collective, "
+            "issued and waited for through torch, and the Python around these two calls.",
         ),
     )
 
@@ -165,7 +166,7 @@ def _exchange_tables(measured: list[Difference]) -> list[Table]:
                 "Step: by the exchange, against the same by an all_reduce. gloo reduces around a ring of N ranks, and "
                 "cuts a vector into 2 N pieces of a word or more, so that up to 2 N each word is one more piece that "
                 "goes around twice. In an exchange every rank sends its words to each other in one message, however "
-                "many they are: that is why guard words cost none.",
+                "many they are: guard words make no message more.",
             ),
         )
     ]

@@ -43,6 +43,11 @@ def percent(value: Estimate, digits: int = 1) -> str:
     return f"{part.value:.{digits}f}% ({part.low:.{digits}f} to {part.high:.{digits}f})"
 
 
+def seconds(value: Estimate) -> str:
+    """Seconds, with their interval."""
+    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
 def milliseconds(value: Estimate) -> str:
     """Seconds in milliseconds, with their interval."""
     part = value.scaled(1e3)

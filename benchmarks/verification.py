@@ -13,12 +13,14 @@ def cases(effort: Effort) -> Sequence[Case]:
     if effort.quick:
         return [
             proving_cost.case(1),
+            proving_cost.command_case(1),
             exploring_cost.case(exploring_cost.QUICK_SECONDS),
             fuzzing_cost.case(fuzzing_cost.QUICK_TURNS),
             finding_cost.case(),
         ]
     return [
         proving_cost.case(proving_cost.TURNS * effort.repeat),
+        proving_cost.command_case(proving_cost.COMMAND_TURNS * effort.repeat),
         exploring_cost.case(exploring_cost.SECONDS * effort.repeat),
         exploring_cost.reduced_case(exploring_cost.SECONDS * effort.repeat),
         fuzzing_cost.case(fuzzing_cost.TURNS * effort.repeat),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-from rankproof.benchmarks.estimates import Estimate, estimate
+from rankproof.benchmarks.estimates import Estimate, estimate, of_median
 from rankproof.benchmarks.fuzzing_cost import WAYS
 from rankproof.benchmarks.proving_cost import SOLVERS
 from rankproof.benchmarks.results import Results, Sample
@@ -52,6 +52,14 @@ def _solver(name: str, turns: Sequence[Sequence[Sample]]) -> Solver:
         middles[slowest],
         slowest,
     )
+
+
+def commands(results: Results) -> dict[str, Estimate]:
+    """What each command that proves takes from its start to its end, in seconds."""
+    took: dict[str, list[float]] = {}
+    for sample in _samples(results, "the command"):
+        took.setdefault(str(sample["command"]), []).append(float(sample["took_s"]))
+    return {command: of_median(some) for command, some in took.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.channel import Channel
+from rankproof.conformance.commands import Command
 from rankproof.conformance.confirming import PATIENCE, confirmed
+from rankproof.conformance.given import give, world_of
 from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.memory import MemoryRanks
@@ -26,7 +28,10 @@ _SPARE = 60.0
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be searched; each field is as for `fuzz`. With no examples only the subject is asked."""
+    """What is to be searched; each field is as for `fuzz`. With no examples only the subject is asked.
+
+    Where there are `commands`, these alone are given, and nothing is searched.
+    """
 
     factory: Factory
     ranks: int
@@ -37,6 +42,7 @@ class Job:
     seed: int
     timeout: float
     shrink_seconds: float
+    commands: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,18 +162,7 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     ranks = _ranks(job, held_to)
     try:
         with ranks:
-            model, *more = held_to.models(job.ranks)
-            note = search(
-                model,
-                ranks,
-                findings,
-                held_to,
-                examples=job.examples,
-                seed=f"{job.seed} in memory",  # processes then run other schedules
-                shrink_seconds=job.shrink_seconds,
-                checked=(),
-                more=more,
-            )
+            note = _run(job, held_to, ranks, findings)
     except BadInput as bad:
         return Searched(held_to, note=str(bad))
     ran = Ran.of(findings, time.monotonic() - began)
@@ -181,6 +176,26 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     if isinstance(looked, Failure):
         return Searched(held_to, ran, looked, note)
     return Searched(held_to, ran, note=f"what went wrong in memory rests on time, and {looked}: {failure.says}")
+
+
+def _run(job: Job, held_to: Capabilities, ranks: MemoryRanks, findings: Findings) -> str:
+    """Searches, or gives the commands of the job; what is found is in the findings. Gives why there is no answer."""
+    if job.commands:
+        world = world_of(held_to, job.ranks, job.commands)
+        findings.failure = give(world, ranks, held_to, job.commands, findings, checked=())
+        return ""
+    model, *more = held_to.models(job.ranks)
+    return search(
+        model,
+        ranks,
+        findings,
+        held_to,
+        examples=job.examples,
+        seed=f"{job.seed} in memory",  # processes then run other schedules
+        shrink_seconds=job.shrink_seconds,
+        checked=(),
+        more=more,
+    )
 
 
 def _again(failure: Failure, job: Job, held_to: Capabilities, patience: int = 1) -> Failure | None:

@@ -31,6 +31,7 @@ def assert_conforms(
     Raises AssertionError with a report where the subject differs, and where there is no answer; BadInput where the
     factory cannot be used.
     """
+    __tracebackhide__ = True  # pytest then shows the line of the test, and what is wrong
     found = fuzz(
         factory,
         capabilities=capabilities,
@@ -64,6 +65,8 @@ def _lines(found: Fuzzing) -> Iterator[str]:
     yield f"  {found.failure}".replace("\n", "\n  ")
     if found.breaks:
         yield f"property: {found.breaks}: {PROPERTIES[found.breaks].says}"
+    if found.remark:
+        yield f"remark: {found.remark}"
     yield f"found in: {found.found_in}, after {ran}"
     if found.reproduced is not None:
         yield f"on processes: {'it fails too' if found.reproduced else 'it does not fail: ' + found.on_processes}"

@@ -66,6 +66,29 @@ def differences_of(reply: Reply | None) -> tuple[Difference, ...]:
     return tuple(Difference(name, repr(ours), repr(theirs)) for name, ours, theirs in differing(model, subject))
 
 
+def out_of_order(reply: Reply | None) -> str:
+    """What it means that an ack was popped while one before it in its lane stays; empty where none was.
+
+    So does a subject that agrees on identities, whatever stands before them, and it may be right as that.
+    """
+    if reply is None or reply.expected is None or not isinstance(reply.outcome, Ok):
+        return ""
+    seen = reply.outcome.value
+    if not isinstance(seen, Observation) or not has_the_shape_of(reply.expected, seen):
+        return ""
+    for popped, left, ours in zip(seen.popped, seen.left, reply.expected.popped, strict=True):
+        over = set(popped) - set(ours)
+        if over and left and max(over) > min(left):  # in a lane, later acks have higher numbers
+            return _OUT_OF_ORDER
+    return ""
+
+
+_OUT_OF_ORDER = (
+    "it popped an ack that stands behind one that stays: the model pops a finished prefix, and an agreement on "
+    "identities, which pops each ack wherever it stands, is another protocol; docs/subject.md says how to hold that"
+)
+
+
 def broken_property(schedule: Schedule, reply: Reply | None) -> str:
     """The name of the property that the reply at the end of the schedule breaks; empty where none of the model's is."""
     if reply is None:

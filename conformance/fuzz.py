@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rankproof.conformance.apart import Job, Searched, search_apart
-from rankproof.conformance.blame import Difference, broken_property, differences_of, rests_on_time
+from rankproof.conformance.blame import Difference, broken_property, differences_of, out_of_order, rests_on_time
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.commands import TIMING
+from rankproof.conformance.commands import TIMING, Command
 from rankproof.conformance.confirming import confirmed, with_patience
 from rankproof.conformance.coverage import Coverage, coverage
 from rankproof.conformance.driver import HarnessLost
+from rankproof.conformance.given import give, world_of
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
+from rankproof.conformance.outcome import as_opened
 from rankproof.conformance.pool import MOST_RANKS, RankPool
 from rankproof.conformance.program import program_of
 from rankproof.conformance.search import Ran, search, shrunk
@@ -55,11 +57,13 @@ class Fuzzing:
     on_processes  what it did there, or why it could not be tried
     breaks        the property that the failure breaks, or empty where none of the model's has a name for it
     differences   the fields of the reply that differ
+    remark        what a difference of that kind usually comes from, or empty
     last_words    the traceback, or the last lines that the rank wrote, or empty
     note          why memory gave no answer, or empty
     ended_early   why no smaller schedule was looked for any more, though there may be one; or empty
     driven        what of an engine is real, and what stood in for; empty for a subject that does not say
     program       a program that shows the smallest failure again, or empty
+    smallest      the commands that were given in it
     schedule      what the model went through in it
     """
 
@@ -76,11 +80,13 @@ class Fuzzing:
     on_processes: str = ""
     breaks: str = ""
     differences: tuple[Difference, ...] = ()
+    remark: str = ""
     last_words: str = ""
     note: str = ""
     ended_early: str = ""
     driven: str = ""
     program: str = ""
+    smallest: tuple[Command, ...] = ()
     schedule: Schedule | None = None
 
     @property
@@ -135,6 +141,7 @@ def fuzz(
     transports: Sequence[Place] = TRANSPORTS,
     launcher: Launcher | None = None,
     progress: Callable[[int, Place], None] | None = None,
+    commands: Sequence[Command] = (),
 ) -> Fuzzing:
     """Runs random schedules of a subject, "package.module:factory" or an importable callable, on so many ranks.
 
@@ -143,8 +150,9 @@ def fuzz(
     search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the
     subject is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made
     smaller for `shrink_seconds`. A `launcher` saves the time to start one. `progress` is told the schedules done, and
-    where, now and then. Raises BadInput for a factory that cannot be used, and for a number of ranks that a pool
-    cannot have, wherever they are to be.
+    where, now and then. Where there are `commands`, nothing is searched: these are given, in memory and, where nothing
+    differs there, on processes. Raises BadInput for a factory that cannot be used, for a number of ranks that a pool
+    cannot have, wherever they are to be, and for a command that is impossible where it stands.
     """
     began = time.monotonic()
     check_factory(subject)
@@ -163,6 +171,7 @@ def fuzz(
             seed=seed,
             timeout=timeout,
             shrink_seconds=shrink_seconds,
+            commands=tuple(commands),
         )
         searched = search_apart(job, launched, lambda done: tell(done, "memory"))
         name = factory_name(subject).strip("'")
@@ -186,7 +195,10 @@ def fuzz(
                 left = None if seconds is None else max(seconds - spent, seconds * _SHARE_OF_MEMORY)
                 with pool:  # the time runs from here, when the ranks are up
                     findings = Findings(lambda done: tell(done, "processes"), left, examples)
-                    found = _on_processes(found, findings, pool, examples, seed, timeout, shrink_seconds)
+                    if commands:
+                        found = _given_on_processes(found, findings, pool, commands, timeout)
+                    else:
+                        found = _on_processes(found, findings, pool, examples, seed, timeout, shrink_seconds)
     return replace(found, seconds=time.monotonic() - began)
 
 
@@ -212,6 +224,25 @@ def _again(found: Fuzzing, failure: Failure, pool: RankPool) -> Fuzzing:
     if rests_on_time(there.reply) and not rests_on_time(failure.reply):
         return replace(found, on_processes=f"another failure came there first, which may be a busy host: {there.says}")
     return replace(found, reproduced=True, on_processes=there.says)
+
+
+def _given_on_processes(
+    found: Fuzzing, findings: Findings, pool: RankPool, commands: Sequence[Command], timeout: float
+) -> Fuzzing:
+    """The same for commands that are known; what rests on time alone counts only if it comes again here, too."""
+    began = time.monotonic()
+    held_to = found.capabilities
+    try:
+        failure = give(world_of(held_to, found.ranks, commands), pool, held_to, commands, findings)
+    except HarnessLost as lost:
+        return replace(found, failure=str(lost))
+    looked = failure and confirmed(failure, lambda: with_patience(pool, failure, held_to, CHECKED, timeout))
+    found = replace(found, processes=Ran.of(findings, time.monotonic() - began))
+    if isinstance(looked, Failure):
+        return _with_failure(found, looked, "processes", timeout)
+    if looked:
+        return replace(found, failure=_too_late([f"it {looked}"], findings.examples, timeout))
+    return replace(found, verdict=Verdict.HOLDS if findings.commands else Verdict.UNDETERMINED)
 
 
 def _on_processes(
@@ -282,7 +313,9 @@ def _with_failure(found: Fuzzing, failure: Failure, place: Place, timeout: float
         found_in=place,
         breaks=broken_property(failure.schedule, reply),
         differences=differences_of(reply),
-        last_words=getattr(reply.outcome, "last_words", "") if reply else "",
+        remark=out_of_order(reply),
+        last_words=as_opened(getattr(reply.outcome, "last_words", "")) if reply else "",
         program=program_of(found.subject, found.ranks, found.capabilities, failure, place, timeout),
+        smallest=failure.commands,
         schedule=failure.schedule,
     )

@@ -14,10 +14,11 @@ from hypothesis.errors import StopTest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.commands import TIMING, Freeze, candidates, kinds
+from rankproof.conformance.commands import TIMING, Freeze, kinds
 from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Reply
+from rankproof.conformance.moves import WEIGHTS, move
 from rankproof.conformance.ranks import Pool
-from rankproof.model.actions import Close, Enqueue, Evict, Finish
+from rankproof.model.actions import Close
 from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Model
 from rankproof.model.properties import CHECKED, Property
@@ -105,39 +106,7 @@ class Findings:
             raise Enough
 
 
-# How often each kind of move is drawn where it is possible. Single commands alone seldom bring an ack to its pop,
-# which takes an enqueue, a finish and two steps on every rank; so there are moves of all ranks too.
-_WEIGHTS = {
-    "step": 3,
-    "all step": 4,
-    "enqueue": 1,
-    "all enqueue": 2,
-    "finish": 2,
-    "all finish": 3,
-    "flush": 1,
-    "reset": 1,
-    "evict": 2,
-    "attach": 1,
-    "all attach": 2,
-    "detach": 1,
-    "all detach": 2,
-    "lose": 1,
-    "swap": 1,
-    "stall": 1,
-    "withdraw": 1,
-    "decline": 1,
-    "throw": 1,
-    "crash": 1,
-    "freeze": 1,
-    "stop": 1,
-    "continue": 4,
-    "idle": 0.2,
-}
-
 MOVES_AN_EXAMPLE = 30
-
-FURTHER_BACK = 1 / 4
-"""How often an ack that finishes on every rank may be another than the first that has not."""
 
 _NUMBERS = st.integers(0, 2**64 - 1)
 
@@ -185,68 +154,17 @@ class RanksMachine(RuleBasedStateMachine):
     def move(self, number: int) -> list[Command]:
         """What the number comes to here: one command that is possible, or one on each of several ranks in some order.
 
-        The kind of move is drawn first, and the model is asked about commands of that kind alone. Nothing comes once a
-        rank has ended in an error.
+        Nothing comes once a rank has ended in an error.
         """
         if self._ended:
             return []
-        draw = random.Random(f"{self.seed} {number} {len(self._commands)}")
-        lots = [(draw.random() ** (1 / _WEIGHTS[kind]), kind) for kind in self._kinds]
-        for _, kind in sorted(lots, reverse=True):
-            if commands := self._together(kind, draw) if kind.startswith("all ") else self._single(kind, draw):
-                return commands
-        return []
+        return move(self.driver, self._kinds, random.Random(f"{self.seed} {number} {len(self._commands)}"))
 
     def _drive(self, model: Model) -> None:
         self.driver = Driver(model, self.pool, self.capabilities, checked=self.checked)
         survives = self.capabilities.survives if self.capabilities else frozenset[str]()
         there = {*kinds(model), *TIMING} - ({"crash", "freeze"} - survives if self.capabilities else {"freeze"})
-        self._kinds = [kind for kind in _WEIGHTS if kind.removeprefix("all ") in there]
-
-    def _single(self, kind: str, draw: random.Random) -> list[Command]:
-        """A command of this kind, on any rank where one is possible; an eviction rather of a lane that holds something.
-
-        The first that is possible, of all in any order, is as likely to be each of them as one drawn from these would
-        be, and the model need not be asked about the others.
-        """
-        ranks = range(self.driver.model.scenario.ranks)
-        if kind in TIMING:
-            order: list[Command] = [TIMING[kind](rank) for rank in ranks]
-        else:
-            order = [command for rank in ranks for command in candidates(kind, self.driver.state, rank)]
-        draw.shuffle(order)
-        order.sort(key=lambda command: isinstance(command, Evict) and not self._waiting(command))
-        return next(([command] for command in order if self.driver.why_not(command) is None), [])
-
-    def _together(self, kind: str, draw: random.Random) -> list[Command]:
-        """A command of this kind, in one lane where it has one, on each rank where one is possible: the first there.
-
-        But of an ack to finish it is sometimes one further back, or a rank that pops what is finished wherever it
-        stands would seldom be given anything else than it would have popped from the head.
-        """
-        by_lane: dict[int, list[Command]] = {}
-        for rank in range(self.driver.model.scenario.ranks):
-            for command in candidates(kind.removeprefix("all "), self.driver.state, rank):
-                by_lane.setdefault(command.lane if isinstance(command, (Enqueue, Finish)) else 0, []).append(command)
-        lanes = list(by_lane)
-        draw.shuffle(lanes)
-        if draw.random() < FURTHER_BACK:
-            for commands in by_lane.values():
-                acks = sorted({command.ack for command in commands if isinstance(command, Finish)})
-                least = draw.choice(acks) if acks else 0
-                commands[:] = [each for each in commands if not isinstance(each, Finish) or each.ack >= least]
-        for lane in lanes:
-            first: dict[int, Command] = {}
-            for command in by_lane[lane]:
-                if command.rank not in first and self.driver.why_not(command) is None:
-                    first[command.rank] = command
-            if commands := list(first.values()):
-                draw.shuffle(commands)
-                return commands
-        return []
-
-    def _waiting(self, command: Evict) -> tuple[int, ...]:
-        return self.driver.state.ranks[command.rank].lanes[command.lane].waiting
+        self._kinds = [kind for kind in WEIGHTS if kind.removeprefix("all ") in there]
 
     def teardown(self) -> None:
         """Ends the example with every round consumed and every subject new; counts what was compared."""

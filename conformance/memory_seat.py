@@ -165,8 +165,7 @@ def patience_of(seat: Seat, board: Board) -> Patience:
             return True
         if seat.is_here:
             return seat.suspend(ready, within)
-        with board.changed:
-            return board.changed.wait_for(ready, within)
+        return board.wait_for(ready, within)
 
     return wait
 

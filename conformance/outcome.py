@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 from dataclasses import dataclass, field
 
@@ -75,8 +77,26 @@ def where(outcome: Outcome) -> str:
     """What is known of where a rank failed: the line of its code that raised, or else the last that it wrote."""
     if isinstance(outcome, Ok):
         return ""
-    raised = [line.strip() for line in outcome.last_words.splitlines() if line.startswith('  File "')]
-    return raised[-1] if isinstance(outcome, Raised) and raised else last_line(outcome.last_words)
+    words = as_opened(outcome.last_words)
+    raised = [line.strip() for line in words.splitlines() if line.startswith('  File "')]
+    return raised[-1] if isinstance(outcome, Raised) and raised else last_line(words)
+
+
+def as_opened(words: str) -> str:
+    """What a rank wrote, with each file of a traceback named as a person opens it.
+
+    That is the file to which a link leads, as an editable install makes them; below the working directory from there.
+    """
+    return re.sub(r'File "([^"\n]+)"', lambda found: f'File "{_opened(found[1])}"', words)
+
+
+def _opened(path: str) -> str:
+    try:
+        file = os.path.realpath(path) if os.path.islink(path) else path
+        here = os.getcwd()
+        return os.path.relpath(file, here) if os.path.commonpath([here, file]) == here else file
+    except (OSError, ValueError):  # the directory is gone; the path is no absolute one, such as <string>
+        return path
 
 
 def last_line(words: str) -> str:

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import datetime
 import os
+import re
 import socket
 import sys
 import threading
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"rankproof: {error}", file=sys.stderr)  # noqa: T201 # a program of its own
         return _UNWRITTEN
-    print(f"written: {path_of(given.out, rank)}; with those of all ranks: rankproof fuzz --check {given.out}")  # noqa: T201 # as above
+    said = f"written: {path_of(given.out, rank)}; with those of all ranks: rankproof fuzz --check {given.out}"
+    sys.stdout.write(f"{said}\n")  # at once, as other ranks write to the same place
     return 0
 
 
@@ -142,8 +144,16 @@ def _join(plan: Plan) -> None:
     try:
         dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=plan.timeout))
     except (ValueError, RuntimeError, OSError) as error:  # what a rendezvous raises, without a name of its own
-        says = text_of(error).partition("\n")[0]
+        says = text_of(error).partition("\n")[0] + _mend(text_of(error))
         raise BadInput(f"the ranks did not come together within {plan.timeout:g} s: {says}") from error
+
+
+def _mend(said: str) -> str:
+    """What to do where gloo has told a rank on another host to look for this one at home, as unknown host names do."""
+    alone = os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE")
+    if alone or not re.search(r"remote=\[(127\.|::1)", said):
+        return ""
+    return "; a rank of another host was looked for on this one: set GLOO_SOCKET_IFNAME, on each host, to its network"
 
 
 def _leave() -> None:

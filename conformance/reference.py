@@ -16,6 +16,7 @@ from rankproof.conformance.commands import STORAGE
 from rankproof.conformance.rendezvous import join
 from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import ASYNC_VARIABLE, Topology, plan_for
 from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync, StepResult
@@ -146,12 +147,18 @@ class ReferenceSubject:
         return dict.fromkeys(lanes, self._kind)
 
 
-def on_one_group(kind: Callable[[Transport, Mapping[str, LaneKind]], AckSync]) -> Opened:
-    """Opens a part of that kind on the harness's group, which has no other user while a subject lives."""
+def on_one_group(
+    kind: Callable[[Transport, Mapping[str, LaneKind]], AckSync],
+    wire: Callable[[ProcessGroupGloo], Transport] = ExchangeTransport,
+) -> Opened:
+    """Opens a part of that kind on the harness's group, which has no other user while a subject lives.
+
+    By default its rounds travel as those of `open_ack_sync` do.
+    """
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
         backend = cast(ProcessGroupGloo, join(config)._get_backend(torch.device("cpu")))  # in memory, its stand-in
-        return kind(GlooTransport(backend), lanes)
+        return kind(wire(backend), lanes)
 
     return opened
 
@@ -172,6 +179,11 @@ def as_planned(topology: Topology, depth: int = 1, switch: str = "1") -> Opened:
 def pipelined() -> ReferenceSubject:
     """A rank that pops in each step what the step before has counted."""
     return ReferenceSubject(on_one_group(PipelinedAckSync))
+
+
+def reduced() -> ReferenceSubject:
+    """As `pipelined`, by a MIN all_reduce, as sglang#39903 has it."""
+    return ReferenceSubject(on_one_group(PipelinedAckSync, GlooTransport))
 
 
 def blocking() -> ReferenceSubject:
@@ -204,6 +216,11 @@ def pipeline_2x2() -> ReferenceSubject:
 def with_storage() -> ReferenceSubject:
     """As `pipelined`; its last lane is there only while storage is attached."""
     return _stored(on_one_group(PipelinedAckSync))
+
+
+def reduced_with_storage() -> ReferenceSubject:
+    """As `reduced`; its last lane is there only while storage is attached."""
+    return _stored(on_one_group(PipelinedAckSync, GlooTransport))
 
 
 def blocking_with_storage() -> ReferenceSubject:

@@ -39,11 +39,17 @@ class Observation:
     error: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("popped", "left", "waited_unfinished"):
+        for name in _ROWS:
             rows = getattr(self, name)
+            if type(rows) is tuple and set(map(type, rows)) <= _TUPLES:
+                continue  # as nearly always; one is made in each step
             if isinstance(rows, list | tuple | deque):  # anything else differs from the model, and is shown as it is
                 plain = tuple(tuple(row) if isinstance(row, list | deque) else row for row in rows)
                 object.__setattr__(self, name, plain)
+
+
+_ROWS = ("popped", "left", "waited_unfinished")
+_TUPLES: frozenset[type] = frozenset({tuple})
 
 
 class Subject(Protocol):

@@ -149,11 +149,12 @@ class Lane:
         with self._lock:
             if type(count) is not int or not 0 <= count <= len(self._acks):
                 raise Misuse(f"lane {self.name!r}: cannot pop {count!r} of {len(self._acks)} acks")
-            acks = []
+            acks, digest = [], self.popped_digest
             for _ in range(count):
                 ack = self._acks.popleft()
-                self.popped_digest = folded(self.popped_digest, self._words.pop(ack.identity))
+                digest = folded(digest, self._words.pop(ack.identity))
                 acks.append(ack)
+            self.popped_digest = digest
             self.popped_count += count
             return acks
 

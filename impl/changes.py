@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rankproof.impl.acks import Lane, LaneKind
 from rankproof.impl.digests import word_of
 from rankproof.impl.errors import Misuse
-from rankproof.model.words import due
+from rankproof.model.words import NOTHING_ASKED, due
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,14 @@ class Agenda:
     def __init__(self) -> None:
         self._asked: Change | None = None
         self._due: int | None = None
-
-    @property
-    def word(self) -> int:
-        """What this rank offers: the word of the change, or 0 where it asks for none."""
-        return self._asked.word if self._asked else 0
+        self.word = NOTHING_ASKED
+        """What this rank offers: the word of the change, or NOTHING_ASKED where it asks for none."""
 
     def ask(self, call: str, change: Change) -> None:
         """Raises Misuse while another change is asked for."""
         if self._asked:
             raise Misuse(f"{call}() while this rank asks to {self._asked}; one change at a time")
-        self._asked = change
+        self._asked, self.word = change, change.word
 
     def agreed(self, round_number: int, window: int) -> None:
         """All ranks asked for it in that round; see `rankproof.model.words.due` for when it is made."""
@@ -83,7 +80,7 @@ class Agenda:
         """The change to be made before that round is issued, which is then asked for no more."""
         if self._due != round_number:
             return None
-        change, self._asked, self._due = self._asked, None, None
+        change, self._asked, self._due, self.word = self._asked, None, None, NOTHING_ASKED
         return change
 
     def __str__(self) -> str:

@@ -9,7 +9,6 @@ ranks has met (docs/gloo.md has the figures). A rank that is lost is also a neig
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 
 from torch._C._distributed_c10d import AllToAllOptions, ProcessGroup, ProcessGroupGloo
@@ -28,20 +27,21 @@ class ExchangeTransport(GlooTransport):
         super().__init__(group)
         self._exchange = AllToAllOptions()
 
-    def _begun(self, backend: Backend, round_number: int, words: array[int]) -> Round:
-        length = len(words) * self.world
-        given, memory = self._rows.take(length)
-        memory[:] = memoryview(words * self.world)
-        tensor, received = self._rows.take(length)
-        work = backend.alltoall_base(tensor, given, _EVEN, _EVEN, self._exchange)
-        return Round(round_number, tensor, received, work, given)
+    def _begun(self, backend: Backend, round_number: int, vector: Sequence[int]) -> Round:
+        given = self._rows.filled((*vector,) * self.world)
+        result = self._rows.take(len(given.words))
+        work = backend.alltoall_base(result.tensor, given.tensor, _EVEN, _EVEN, self._exchange)
+        return Round(round_number, work, result, given)
 
-    def _result(self, words: Sequence[int]) -> tuple[int, ...]:
+    def _result(self, words: tuple[int, ...]) -> tuple[int, ...]:
         length = len(words) // self.world
-        starts = range(0, len(words), length)
+        vectors = [words[at : at + length] for at in range(0, len(words), length)]
+        first = vectors[0]
+        if vectors.count(first) == self.world:
+            return first
         # Behind the first third there are guard words only: where all ranks hold the same, these are their own MIN.
         shared = length // 3
-        tail = words[shared:length]
-        if all(words[at + shared : at + length] == tail for at in starts):
-            return (*map(min, *[words[at : at + shared] for at in starts]), *tail)
-        return tuple(map(min, *[words[at : at + length] for at in starts]))
+        tail = first[shared:]
+        if any(vector[shared:] != tail for vector in vectors):
+            return tuple(map(min, *vectors))
+        return (*map(min, *[vector[:shared] for vector in vectors]), *tail)

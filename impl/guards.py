@@ -122,8 +122,8 @@ def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int], *, foll
     epochs differ the round is void, and neither counts nor digests are looked at: they speak of lanes of different
     generations.
     """
-    own = len(offer.counts)
-    counts, idle, guards = tuple(vector[:own]), vector[own] == 1, tuple(vector[own + 1 :])
+    lowest, own = tuple(vector), len(offer.counts)
+    counts, idle, guards = lowest[:own], lowest[own] == 1, lowest[own + 1 :]
     # The one comparison of a step: the MIN of words and complements is this rank's own where all ranks hold the same.
     if guards == offer.guards:
         agreed = Agreement(counts, idle, None, offer.request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import add, attrgetter
 
@@ -30,8 +30,8 @@ class Lanes:
             raise Misuse(f"lanes are given as a mapping from each name to its kind, not as {kinds!r}")
         if not kinds:
             raise Misuse("there is nothing to agree on; give at least one lane")
-        self._lanes = {name: Lane(name, kind) for name, kind in kinds.items()}
         self._cumulative = cumulative
+        self._hold({name: Lane(name, kind) for name, kind in kinds.items()})
         self._popped_by: dict[int, tuple[int, ...]] = {}
         """The digest of what was popped by the end of each round, a word for each lane that was there before it."""
 
@@ -43,12 +43,7 @@ class Lanes:
             raise Misuse(f"there is no lane {name!r}; lanes are {', '.join(self._lanes)}") from None
 
     def __iter__(self) -> Iterator[Lane]:
-        return iter(self._lanes.values())
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of each lane, in order."""
-        return tuple(self._lanes)
+        return iter(self._each)
 
     @property
     def kinds(self) -> dict[str, LaneKind]:
@@ -58,13 +53,13 @@ class Lanes:
     @property
     def empty(self) -> bool:
         """Whether nothing waits in any lane."""
-        return not any(map(len, self._lanes.values()))
+        return not any(map(len, self._each))
 
     def counts(self) -> tuple[int, ...]:
         """What this rank offers for each lane."""
-        ready = tuple(map(Lane.ready_count, self._lanes.values()))
+        ready = tuple(map(Lane.ready_count, self._each))
         if self._cumulative:
-            return tuple(map(add, ready, map(_POPPED_COUNT, self._lanes.values())))
+            return tuple(map(add, ready, map(_POPPED_COUNT, self._each)))
         return ready
 
     def digests(self, round_number: int, window: int) -> tuple[int, ...]:
@@ -72,18 +67,18 @@ class Lanes:
         last = settled(round_number, window)
         self._popped_by.pop(last - 1, None)
         popped = chain(self._popped_by.get(last, ()), repeat(EMPTY))  # a lane that came later has popped nothing
-        return tuple(map(Lane.digest, self._lanes.values(), popped))
+        return tuple(map(Lane.digest, self._each, popped))
 
-    def to_pop(self, agreed: Sequence[int]) -> list[tuple[Lane, int]]:
+    def to_pop(self, agreed: Sequence[int]) -> Iterable[tuple[Lane, int]]:
         """How many acks an agreement takes from each lane."""
-        counts = list(zip(self._lanes.values(), agreed))  # noqa: B905 # of each lane there is one, see `agreement`
+        counts = zip(self._each, agreed)  # noqa: B905 # of each lane there is one, see `agreement`
         if self._cumulative:
             return [(lane, max(0, count - lane.popped_count)) for lane, count in counts]
         return counts
 
     def consumed(self, round_number: int) -> None:
         """Remembers what was popped by the end of the round."""
-        self._popped_by[round_number] = tuple(map(_POPPED_DIGEST, self._lanes.values()))
+        self._popped_by[round_number] = tuple(map(_POPPED_DIGEST, self._each))
 
     def clear(self) -> None:
         """Forgets every ack."""
@@ -97,7 +92,7 @@ class Lanes:
         stay = {name: lane for name, lane in self._lanes.items() if name not in gone}
         places = [place for place, name in enumerate(self._lanes) if name in stay]
         self._popped_by = {past: tuple([words[place] for place in places]) for past, words in self._popped_by.items()}
-        self._lanes = stay | {name: Lane(name, kind) for name, kind in attach.items()}
+        self._hold(stay | {name: Lane(name, kind) for name, kind in attach.items()})
         return {name: lane.shut() for name, lane in gone.items()}
 
     def snapshot(self) -> dict[str, Lane]:
@@ -106,11 +101,17 @@ class Lanes:
 
     def restore(self, lanes: dict[str, Lane], *taken: Mapping[str, Sequence[Ack]]) -> None:
         """Brings the lanes of a snapshot back and puts back what was taken since, what was taken last first."""
-        self._lanes = lanes
+        self._hold(lanes)
         for acks_of in taken:
             for name, acks in acks_of.items():
                 if name in lanes:
                     lanes[name].put_back(acks)
+
+    def _hold(self, lanes: dict[str, Lane]) -> None:
+        self._lanes = lanes
+        self._each = tuple(lanes.values())
+        self.names = tuple(lanes)
+        """The name of each lane, in order."""
 
     def __str__(self) -> str:
         return "; ".join(_contents(lane) for lane in self)

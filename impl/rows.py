@@ -1,34 +1,60 @@
-"""Tensors for rounds: each is used in one round and in no other, and many are made at a time.
+"""Tensors for rounds: each belongs to one round from its issue to its wait, and to a later one only then.
 
-A fresh tensor a round is what keeps rounds apart: gloo reads and writes it until the wait is over. To make one takes
-torch a tenth of a step after a forward in which the core was idle; to make BLOCK at once takes hardly longer, since
-the code is then in the caches.
+A tensor of its own is what keeps rounds in flight apart: gloo reads and writes it until the wait is over, and no more
+then. To make one takes torch a tenth of a step after a forward in which the core was idle; so none is made where an
+earlier round has left one.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import Final
+from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
 
 import torch
 
-BLOCK: Final = 32
-"""Tensors made at a time."""
+
+class Row(NamedTuple):
+    """An int64 tensor, and its memory, which is read and written without torch."""
+
+    tensor: torch.Tensor
+    words: memoryview[int]
 
 
 class Rows:
-    """Hands out int64 tensors, each with memory of its own, which is read and written without torch."""
+    """Lends int64 tensors, each with memory of its own; what is given back is lent again."""
 
     def __init__(self) -> None:
+        self._format = Struct("0q")
         self._length = 0
-        self._left: list[tuple[torch.Tensor, memoryview[int]]] = []
+        self._free: list[Row] = []
 
-    def take(self, length: int) -> tuple[torch.Tensor, memoryview[int]]:
-        """A tensor of that many words, 1 or more, which nobody has had, and its memory."""
-        if length != self._length or not self._left:
-            memory = memoryview(array("q", bytes(8 * BLOCK * length)))
-            tensors = torch.frombuffer(memory, dtype=torch.int64).view(BLOCK, length).unbind()
-            places = range(0, BLOCK * length, length)
-            self._left = [(each, memory[at : at + length]) for each, at in zip(tensors, places, strict=True)]
-            self._length = length
-        return self._left.pop()
+    def take(self, length: int) -> Row:
+        """A tensor of that many words, 1 or more, that no other round has; what they are is left open."""
+        if length != self._length:
+            self._free.clear()
+            self._format, self._length = Struct(f"{length}q"), length
+        return self._free.pop() if self._free else _made(length)
+
+    def filled(self, words: Sequence[int]) -> Row:
+        """A tensor that holds these words. Raises struct.error for what is no whole number of 64 bits."""
+        row = self.take(len(words))
+        self._format.pack_into(row.words, 0, *words)
+        return row
+
+    def read(self, row: Row) -> tuple[int, ...]:
+        """What a tensor holds, which is then given back."""
+        words = self._format.unpack(row.words) if len(row.words) == self._length else tuple(row.words)
+        self.give_back(row)
+        return words
+
+    def give_back(self, row: Row) -> None:
+        """Lets another round have a tensor, of which gloo must have let go; one of a former length is dropped."""
+        if len(row.words) == self._length:
+            self._free.append(row)
+
+
+def _made(length: int) -> Row:
+    words = memoryview(array("q", bytes(8 * length)))
+    return Row(torch.frombuffer(words, dtype=torch.int64), words)

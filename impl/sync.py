@@ -75,6 +75,7 @@ class AckSync:
         self._transport = transport
         self._lanes = Lanes(lanes, cumulative)
         self._lag = lag
+        self._window = max(lag, 1)  # of rounds that may be in flight
         self._plan = f"{plan} {'cumulative' if cumulative else 'remaining'}"
         self._layout = self._layout_word()
         self._epoch = 0
@@ -146,8 +147,8 @@ class AckSync:
             self._frame.admit("step")
             raise Misuse(f"a step's number is a whole number of 0 or more that fits in 64 bits, not {number!r}")
         with self._frame.call("step") as result:
-            self._consume(max(self._lag, 1) - 1, result)
-            if change := self._agenda.due(self._issued + 1):
+            self._consume(self._window - 1, result)
+            if self._agenda.word and (change := self._agenda.due(self._issued + 1)):
                 self._make(change, result)
             self._issue(self._count(), NO_STEP_NUMBER if number is None else number, result)
             if not self._lag:
@@ -233,7 +234,7 @@ class AckSync:
             self._in_flight.popleft()
             self._idle = agreed.idle
             if agreed.request:
-                self._agenda.agreed(offer.round, max(self._lag, 1))
+                self._agenda.agreed(offer.round, self._window)
             if agreed.epochs is not None and agreed.void:
                 self._voids += 1
                 require_epochs_to_meet(offer.round, self._voids, agreed.epochs)
@@ -249,10 +250,12 @@ class AckSync:
 
     def _pop(self, agreed: Agreement, result: StepResult) -> None:
         """Takes the agreed number of acks from the head of each lane."""
+        popped, counts = result.popped, result.agreed
         for lane, count in self._lanes.to_pop(agreed.counts):
+            name = lane.name
+            counts[name] = counts.get(name, 0) + count
             if count:
-                result.popped[lane.name] += lane.pop(count)
-            result.agreed[lane.name] = result.agreed.get(lane.name, 0) + count
+                popped[name] += lane.pop(count)
 
     def _count(self) -> tuple[int, ...]:
         """What this rank could pop from each lane now."""
@@ -271,7 +274,7 @@ class AckSync:
             layout=self._layout,
             step=step,
             epoch=self._epoch,
-            digests=self._lanes.digests(number, max(self._lag, 1)),
+            digests=self._lanes.digests(number, self._window),
         )
         self._transport.offer(number, offer.vector)
         self._issued = number
@@ -284,7 +287,8 @@ class AckSync:
         result.detached = self._lanes.replace(dict(change.attach), change.detach)
         result.popped |= {name: [] for name, _ in change.attach}
         result.changed = str(change)
-        self._lag = 0 if change.fall_back else self._lag
+        if change.fall_back:
+            self._lag, self._window = 0, 1
         self._layout = self._layout_word()
         self._epoch += 1
 

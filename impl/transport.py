@@ -7,9 +7,9 @@ round asked for out of turn would silently give another round's result.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import deque
 from collections.abc import Sequence
+from struct import error as StructError  # noqa: N812 # it is a class
 from typing import Final, NamedTuple, Protocol, cast
 
 import torch
@@ -25,7 +25,7 @@ from torch._C._distributed_c10d import (
 from torch._C._distributed_c10d import Backend as TorchBackend
 
 from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
-from rankproof.impl.rows import Rows
+from rankproof.impl.rows import Row, Rows
 
 
 class Transport(Protocol):
@@ -100,16 +100,19 @@ class Backend(Protocol):
 class Round(NamedTuple):
     """A round in flight. It holds the tensors, which gloo reads and writes until the wait is over.
 
-    tensor  what gloo writes the result into
-    words   that tensor's own memory: read without torch, which takes several times as long where the caches are cold
+    result  what gloo writes the result into
     given   what gloo reads, where that is another tensor
     """
 
     number: int
-    tensor: torch.Tensor
-    words: Sequence[int]
     work: Work
-    given: torch.Tensor | None = None
+    result: Row
+    given: Row | None = None
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """What gloo writes the result into."""
+        return self.result.tensor
 
 
 class GlooTransport:
@@ -146,11 +149,9 @@ class GlooTransport:
         if round_number != self._offered + 1:
             raise Misuse(f"round {round_number} offered out of turn; the next is round {self._offered + 1}")
         try:
-            words = array("q", vector)
-        except (TypeError, OverflowError) as error:
+            begun = self._begun(self._backend, round_number, vector)
+        except StructError as error:
             raise Misuse(f"round {round_number}: a vector holds whole numbers of 64 bits, not {vector!r}") from error
-        try:
-            begun = self._begun(self._backend, round_number, words)
         except RuntimeError as error:
             raise gloo_failure(error, round_number, "could not be issued", self.timeout) from error
         self._offered = round_number
@@ -163,22 +164,26 @@ class GlooTransport:
         if not self._in_flight or self._in_flight[0].number != round_number:
             oldest = f"the oldest in flight is round {self._in_flight[0].number}" if self._in_flight else "none is"
             raise Misuse(f"round {round_number} is not the one to wait for: {oldest}")
+        begun = self._in_flight[0]
         try:
-            self._in_flight[0].work.wait()
+            begun.work.wait()
         except RuntimeError as error:
             doing = f"waited for the MIN over {self.world} ranks"
             raise gloo_failure(error, round_number, doing, self.timeout) from error
-        return self._result(self._in_flight.popleft().words)
+        self._in_flight.popleft()
+        words = self._rows.read(begun.result)
+        if begun.given is not None:
+            self._rows.give_back(begun.given)
+        return self._result(words)
 
-    def _begun(self, backend: Backend, round_number: int, words: array[int]) -> Round:
+    def _begun(self, backend: Backend, round_number: int, vector: Sequence[int]) -> Round:
         """Issues the collective."""
-        tensor, memory = self._rows.take(len(words))
-        memory[:] = memoryview(words)
-        return Round(round_number, tensor, memory, backend.allreduce([tensor], self._options))
+        row = self._rows.filled(vector)
+        return Round(round_number, backend.allreduce([row.tensor], self._options), row)
 
-    def _result(self, words: Sequence[int]) -> tuple[int, ...]:
+    def _result(self, words: tuple[int, ...]) -> tuple[int, ...]:
         """The MIN, from what gloo has written."""
-        return tuple(words)
+        return words
 
     def close(self) -> None:
         """Drops the group; see `Transport.close`. Blocks while a round is in flight, up to the deadline."""

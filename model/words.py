@@ -6,7 +6,8 @@ model but its errors; so it stands on nothing of ours, and uses only `+ - ~ <= =
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 Number: TypeAlias = Any
@@ -42,9 +43,8 @@ NOTHING_ASKED = 0
 """The request of a rank that asks for no change."""
 
 
-def complement(word: Number) -> Number:
-    """What rides beside a word: `-1 - word`. (`-word` would not do, for the smallest integer is its own negative.)"""
-    return ~word
+complement: Callable[[Number], Number] = operator.invert
+"""What rides beside a word: `-1 - word`. (`-word` would not do, for the smallest integer is its own negative.)"""
 
 
 def highest(agreed_complement: Number) -> Number:

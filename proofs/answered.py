@@ -1,8 +1,11 @@
-"""The answer to what is claimed, by its name: a proof of an obligation, or the refutation of what only sounds right."""
+"""The answers to what is claimed, by name: proofs of obligations, and refutations of what only sounds right."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import z3
 
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.obligation import Obligation
@@ -30,20 +33,31 @@ class Refuted:
     note: str = ""
 
 
-def refuted(claim: Obligation, *, cross_check: bool = False) -> Refuted:
-    """What the solvers say of a claim that should be false."""
+def refuted(claim: Obligation, *, cross_check: bool = False, context: z3.Context | None = None) -> Refuted:
+    """What the solvers say of a claim that should be false.
+
+    By z3 alone a state is enough, for one that refutes the claim has its hypotheses too.
+    """
+    state = counterexample(claim, context=context)
+    if state is not None and not cross_check:
+        return Refuted(claim.name, claim.says, Verdict.HOLDS, state)
     opposite = {Verdict.VIOLATED: Verdict.HOLDS, Verdict.HOLDS: Verdict.VIOLATED}
-    answer, note = judge(claim, cross_check=cross_check)
+    answer, note = judge(claim, cross_check=cross_check, context=context)
     verdict = opposite.get(answer, Verdict.UNDETERMINED)
-    state = counterexample(claim) if verdict is Verdict.HOLDS else None
-    return Refuted(claim.name, claim.says, verdict, state or (), note)
+    return Refuted(claim.name, claim.says, verdict, (state or ()) if verdict is Verdict.HOLDS else (), note)
 
 
-def answered(name: str, *, cross_check: bool = False) -> Proof | Refuted:
-    """The answer to the obligation, or to the false claim, of that name; only names are sent to another process.
+def answered(names: Sequence[str], *, cross_check: bool = False) -> tuple[Proof | Refuted, ...]:
+    """The answers to the obligations and false claims of these names; only names are sent to another process.
 
+    z3 has one context for all of them, and a new solver for each: which others were asked before in that context can
+    change what it tries first. So whoever asks for some names together asks for the same ones together each time.
     Raises KeyError for an unknown name.
     """
-    if name in _FALSE:
-        return refuted(_FALSE[name], cross_check=cross_check)
-    return proof_of(_OBLIGATIONS[name], cross_check=cross_check)
+    context = z3.Context()
+    return tuple(
+        refuted(_FALSE[name], cross_check=cross_check, context=context)
+        if name in _FALSE
+        else proof_of(_OBLIGATIONS[name], cross_check=cross_check, context=context)
+        for name in names
+    )

@@ -39,7 +39,8 @@ class Found:
 
 _READ = {
     "scenario": {
-        *("ranks", "lanes", "acks", "ahead", "topology", "leaders", "resets", "evicts", "attaches", "aligned_attach"),
+        *("ranks", "lanes", "acks", "ahead", "topology", "leaders", "resets", "evicts", "attaches"),
+        *("aligned_resets", "aligned_attach"),
         *("losses", "swaps", "withdrawals", "declines", "throws", "crashes"),
     },
     "protocol": {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -72,23 +71,23 @@ class EveryRank:
 
     def family(self, name: str) -> Family:
         """A number a rank, of which nothing is known."""
-        return cache(self._declare(name, RANK, INT))
+        return self._declare(name, RANK, INT)
 
     def table(self, name: str) -> Callable[[Rank, Number], Number]:
         """A number for each rank and each index (of a round, or of a place in a lane)."""
-        return cache(self._declare(name, RANK, INT, INT))
+        return self._declare(name, RANK, INT, INT)
 
     def series(self, name: str) -> Callable[[Number], Number]:
         """A number for each index, the same for every rank."""
-        return cache(self._declare(name, INT, INT))
+        return self._declare(name, INT, INT)
 
     def grid(self, name: str) -> Callable[[Number, Number], Number]:
         """A number for each two indices, the same for every rank."""
-        return cache(self._declare(name, INT, INT, INT))
+        return self._declare(name, INT, INT, INT)
 
     def words(self, name: str, bits: int) -> Family:
         """A machine word a rank; `<=` compares words as signed numbers."""
-        return cache(self._declare(name, RANK, bitvector(bits)))
+        return self._declare(name, RANK, bitvector(bits))
 
     def number(self, name: str) -> Number:
         """One number, of which nothing is known."""
@@ -115,7 +114,7 @@ class EveryRank:
 
     def choose(self, condition: Truth, then: Number, otherwise: Number) -> Number:
         sort = then.sort if isinstance(then, Term) else otherwise.sort if isinstance(otherwise, Term) else INT
-        choices = (self.terms.lifted(each, sort) for each in (then, otherwise))
+        choices = self.terms.all_lifted((then, otherwise), sort)
         return self.terms.of("ite", (self.terms.lifted(condition, BOOL), *choices), sort)
 
     def both(self, *conditions: Truth) -> Truth:
@@ -218,14 +217,17 @@ class EveryRank:
         if self._declared.setdefault(name, sorts) != sorts:
             raise ValueError(f"the name {name!r} is taken by {self._declared[name]}")
 
+        terms, (*needed, sort) = self.terms, sorts
+
         def applied(*arguments: object) -> Term:
-            lifted = (self.terms.lifted(each, sort) for each, sort in zip(arguments, sorts[:-1], strict=True))
-            return self.terms.of(name, tuple(lifted), sorts[-1])
+            placed = zip(arguments, needed, strict=True)
+            lifted = [each if isinstance(each, Term) else terms.lifted(each, of) for each, of in placed]
+            return terms.of(name, tuple(lifted), sort)
 
         return applied
 
     def _joined(self, op: str, conditions: Sequence[Truth]) -> Term:
-        lifted = tuple([self.terms.lifted(each, BOOL) for each in conditions])
+        lifted = self.terms.all_lifted(conditions, BOOL)
         return lifted[0] if len(lifted) == 1 else self.terms.of(op, lifted, BOOL)
 
     def _inside(self, body: Callable[..., Any], *ranks: Any) -> Any:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import z3
+
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.model.verdict import Verdict
 from rankproof.proofs.obligation import Obligation
@@ -58,10 +60,13 @@ def proof_of(
     without: Collection[str] = (),
     timeout_s: float = 30.0,
     cross_check: bool = False,
+    context: z3.Context | None = None,
 ) -> Proof:
     """The answer to one obligation, with how long it took."""
     began = time.monotonic()
-    verdict, note = judge(obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check)
+    verdict, note = judge(
+        obligation, protocol, without=without, timeout_s=timeout_s, cross_check=cross_check, context=context
+    )
     needs = tuple(name for name in obligation.needs if name not in without)
     seconds = time.monotonic() - began
     return Proof(obligation.name, obligation.property, obligation.says, needs, verdict, seconds, note)
@@ -81,13 +86,15 @@ def judge(
     without: Collection[str] = (),
     timeout_s: float = 30.0,
     cross_check: bool = False,
+    context: z3.Context | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict on one obligation, and why where it is undetermined.
 
-    One whose hypotheses contradict each other is undetermined, never proved. Both solvers are asked the same text.
+    One whose hypotheses contradict each other is undetermined, never proved. Both solvers are asked the same text; z3
+    in a context of its own unless one is given.
     """
     text = denial(obligation, protocol, without=without).both_text()
-    by_z3 = z3_answers_both(text, timeout_s)
+    by_z3 = z3_answers_both(text, timeout_s, context)
     by_cvc5 = cvc5_answers_both(text, timeout_s) if cross_check else by_z3
     denied, doubt = _agreed(by_z3[0], by_cvc5[0])
     if denied is Answer.UNKNOWN:

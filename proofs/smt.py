@@ -5,9 +5,8 @@ What is built here is a text. It means what the solver that reads it says that i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from operator import attrgetter
 
 BOOL, INT = "Bool", "Int"
 
@@ -24,15 +23,17 @@ class Term:
     op    what SMT-LIB writes for it: an operator, a name, or a number
     args  what it is applied to; none for a constant
     sort  its sort in SMT-LIB
+    place how many terms were built before it; what it is applied to has lower ones
     """
 
-    __slots__ = ("args", "op", "sort", "terms")
+    __slots__ = ("args", "op", "place", "sort", "terms")
 
-    def __init__(self, terms: Terms, op: str, args: tuple[Term, ...], sort: str) -> None:
+    def __init__(self, terms: Terms, op: str, args: tuple[Term, ...], sort: str, place: int) -> None:
         self.terms = terms
         self.op = op
         self.args = args
         self.sort = sort
+        self.place = place
 
     __hash__ = object.__hash__
 
@@ -70,7 +71,7 @@ class Term:
         return self.terms.of("not", (self <= other,), BOOL)
 
     def __eq__(self, other: object) -> Term:  # type: ignore[override]
-        return self.terms.of("=", (self, self.terms.lifted(other, self.sort)), BOOL)
+        return self.terms.of("=", self.terms.all_lifted((self, other), self.sort), BOOL)
 
     def __ne__(self, other: object) -> Term:  # type: ignore[override]
         return self.terms.of("not", (self == other,), BOOL)
@@ -80,26 +81,26 @@ class Term:
 
     def _arithmetic(self, of_ints: str, of_words: str, one: object, other: object) -> Term:
         terms, sort = self.terms, self.sort
-        lifted = (terms.lifted(one, sort), terms.lifted(other, sort))
-        return terms.of(of_ints if sort == INT else of_words, lifted, sort)
+        return terms.of(of_ints if sort == INT else of_words, terms.all_lifted((one, other), sort), sort)
 
     def _compared(self, low: object, high: object) -> Term:
         terms, sort = self.terms, self.sort
-        return terms.of("<=" if sort == INT else "bvsle", (terms.lifted(low, sort), terms.lifted(high, sort)), BOOL)
+        return terms.of("<=" if sort == INT else "bvsle", terms.all_lifted((low, high), sort), BOOL)
 
 
 class Terms:
     """The terms of one question, each built once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], Term] = {}
+        # What a term is applied to, and what with, settle its sort. A tuple is looked up by the identities in it: terms
+        # are hashed by them, and `==` would be asked only of two tuples of one hash; it then raises, and misses none.
+        self._known: dict[tuple[str, tuple[Term, ...]], Term] = {}
 
     def of(self, op: str, args: tuple[Term, ...], sort: str) -> Term:
         """The term of that form."""
-        key = (op, sort, *map(id, args))
-        term = self._known.get(key)
+        term = self._known.get((op, args))
         if term is None:
-            term = self._known[key] = Term(self, op, args, sort)
+            term = self._known[op, args] = Term(self, op, args, sort, len(self._known))
         return term
 
     def lifted(self, value: object, sort: str) -> Term:
@@ -115,6 +116,10 @@ class Terms:
             return self.of(f"(_ bv{value % (1 << bits)} {bits})", (), sort)
         raise TypeError(f"{value!r} is no {sort}")
 
+    def all_lifted(self, values: Iterable[object], sort: str) -> tuple[Term, ...]:
+        """Each of them lifted; what is a term, as most are, is seen to be one without a call."""
+        return tuple([each if isinstance(each, Term) else self.lifted(each, sort) for each in values])
+
 
 def bitvector(bits: int) -> str:
     """The sort of machine words of so many bits."""
@@ -123,19 +128,21 @@ def bitvector(bits: int) -> str:
 
 def written(terms: Sequence[Term]) -> tuple[list[str], Callable[[Term], str]]:
     """The definitions of what stands in several places of these terms, in SMT-LIB, and how to write a term by them."""
-    uses: Counter[Term] = Counter()
-    order: list[Term] = []
-    _count(terms, uses, order)
+    uses = _uses(terms)
     texts: dict[Term, str] = {}
     sizes: dict[Term, int] = {}
     definitions: list[str] = []
-    for term in order:  # what a term is made of comes before it
+    for term in sorted(uses, key=attrgetter("place")):  # what a term is made of comes before it
         if not term.args:
             texts[term], sizes[term] = term.op, 1
             continue
-        text = f"({term.op} {' '.join([texts[each] for each in term.args])})"
-        size = 1 + sum([sizes[each] for each in term.args])
-        if uses[term] > 1 and size >= _NAMED_FROM:
+        size = 1
+        text = f"({term.op}"
+        for each in term.args:
+            text += f" {texts[each]}"
+            size += sizes[each]
+        text += ")"
+        if size >= _NAMED_FROM and uses[term] > 1:
             name = f"part_{len(definitions)}"
             definitions.append(f"(define-fun {name} () {term.sort} {text})")
             text, size = name, 1
@@ -143,15 +150,15 @@ def written(terms: Sequence[Term]) -> tuple[list[str], Callable[[Term], str]]:
     return definitions, texts.__getitem__
 
 
-def _count(terms: Iterable[Term], uses: Counter[Term], order: list[Term]) -> None:
-    """Counts the places in which each term stands, and lists each behind all that it is made of."""
-    todo: list[tuple[Term, bool]] = [(each, False) for each in terms]
+def _uses(terms: Iterable[Term]) -> dict[Term, int]:
+    """In how many places each term stands, in these and in all that they are made of."""
+    uses: dict[Term, int] = {}
+    todo = list(terms)
     while todo:
-        term, done = todo.pop()
-        if done:
-            order.append(term)
-            continue
-        uses[term] += 1
-        if uses[term] == 1:
-            todo.append((term, True))
-            todo += [(each, False) for each in term.args]
+        term = todo.pop()
+        if term in uses:
+            uses[term] += 1
+        else:
+            uses[term] = 1
+            todo += term.args
+    return uses

@@ -19,8 +19,8 @@ class Engine:
         self._steps = steps
         self._scenario = steps.model.scenario
         self._protocol = steps.model.protocol
-        # Every rank resets, evicts or attaches between the same two steps, and resets and evicts with as many acks
-        # enqueued; which, is for the solver to choose.
+        # Every rank resets, evicts or attaches between the same two steps, unless the scenario lets each do so in steps
+        # of its own, and resets and evicts with as many acks enqueued; which, is for the solver to choose.
         self._planned_step = z3.BitVec("planned_step", steps.width)
         self._planned_enqueued = z3.BitVec("planned_enqueued", steps.width)
         self.facts = (0 <= self._planned_step, 0 <= self._planned_enqueued)
@@ -62,15 +62,16 @@ class Engine:
     def _between(self, state: Ranks, rank: int) -> Iterator[Choice]:
         me, one = state[rank], self._steps.one
         in_place = z3.And(me.phase == 0, me.steps == self._planned_step)
-        with_acks = z3.And(in_place, self._given(me) == self._planned_enqueued)
+        with_acks = self._given(me) == self._planned_enqueued
         if self._scenario.resets:
             guard, base, pops = self._first_drained(state, rank, self._protocol.resets)
             zero = self._steps.zero
             cleared = replace(base, enqueued=zero, finished=zero, popped=zero, epoch=one)
-            yield Choice("reset", rank, z3.And(with_acks, me.epoch == 0, guard), cleared, pops)
+            place = in_place if self._scenario.aligned_resets else me.phase == 0
+            yield Choice("reset", rank, z3.And(place, with_acks, me.epoch == 0, guard), cleared, pops)
         if self._scenario.evicts:
             guard, base, pops = self._first_drained(state, rank, self._protocol.evicts)
-            can = z3.And(with_acks, me.evictions == 0, me.finished == me.enqueued, guard)
+            can = z3.And(in_place, with_acks, me.evictions == 0, me.finished == me.enqueued, guard)
             yield Choice("evict", rank, can, replace(base, popped=me.enqueued, evictions=one), pops)
         if self._scenario.attaches:
             guard, base, pops = self._first_drained(state, rank, self._protocol.attaches)

@@ -9,28 +9,38 @@ import z3
 
 from rankproof.model.protocol import PIPELINED, Protocol
 from rankproof.proofs.obligation import Obligation
-from rankproof.proofs.question import Question, questions
+from rankproof.proofs.question import Question, denial, questions
 from rankproof.proofs.solvers import checked, z3_solver
+
+TIMEOUT_S = 30.0
+"""Seconds after which z3 gives up, as it does where it is asked for a verdict."""
 
 
 def witness(
     obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()
 ) -> tuple[str, ...] | None:
     """A state in which the hypotheses are true, one name a line, or None where z3 gives none."""
-    return _state(questions(obligation, protocol, without=without)[1])
+    return _state(questions(obligation, protocol, without=without)[1], z3.Context())
 
 
 def counterexample(
-    obligation: Obligation, protocol: Protocol = PIPELINED, *, without: Collection[str] = ()
+    obligation: Obligation,
+    protocol: Protocol = PIPELINED,
+    *,
+    without: Collection[str] = (),
+    context: z3.Context | None = None,
 ) -> tuple[str, ...] | None:
-    """A state in which the hypotheses are true and the goal is not, one name a line, or None where there is none."""
-    return _state(questions(obligation, protocol, without=without)[0])
+    """A state in which the hypotheses are true and the goal is not, one name a line, or None where z3 gives none.
+
+    It is asked in a context of its own unless one is given.
+    """
+    return _state(denial(obligation, protocol, without=without), context or z3.Context())
 
 
-def _state(question: Question) -> tuple[str, ...] | None:
-    context = z3.Context()
+def _state(question: Question, context: z3.Context) -> tuple[str, ...] | None:
     text = question.text()
     solver = z3_solver(text, context)
+    solver.set("timeout", int(TIMEOUT_S * 1000))
     solver.from_string(text)
     if checked(solver) != z3.sat:
         return None

@@ -19,6 +19,7 @@ from rankproof.options import (
     BenchSeedOption,
     CheckOption,
     CiFormOption,
+    CommandsOption,
     ExamplesOption,
     ExportOption,
     FormOption,
@@ -209,6 +210,7 @@ def fuzz(
     seed: FuzzSeedOption = None,
     timeout: TimeoutOption = None,
     shrink_seconds: ShrinkOption = None,
+    commands: CommandsOption = None,
     out: OutOption = None,
     source: SourceOption = None,
     check: CheckOption = None,
@@ -218,9 +220,13 @@ def fuzz(
     if check:
         others: dict[str, object] = {"--subject": subject, "--lag": lag, "--profile": profile, "--ranks": ranks}
         others |= {"--examples": examples, "--seconds": seconds, "--seed": seed, "--source": source}
-        others |= {"--timeout": timeout, "--shrink-seconds": shrink_seconds}
+        others |= {"--timeout": timeout, "--shrink-seconds": shrink_seconds, "--commands": commands}
         if useless := given(others):
             raise BadInput(f"--check judges records and runs nothing; leave out {useless}")
+    if commands is not None:
+        others = {"--profile": profile, "--examples": examples, "--seconds": seconds, "--seed": seed}
+        if useless := given(others | {"--shrink-seconds": shrink_seconds}):
+            raise BadInput(f"--commands searches nothing; leave out {useless}")
 
     def judge() -> Verdict:
         from rankproof import checking
@@ -247,6 +253,7 @@ def fuzz(
             source,
             fuzzing.TIMEOUT if timeout is None else timeout,
             fuzzing.SHRINK if shrink_seconds is None else shrink_seconds,
+            commands,
         )
         with shown(output) as progress:
             return fuzzing.report(output, progress, plan, out)

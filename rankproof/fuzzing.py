@@ -11,7 +11,9 @@ from typing import Any
 
 from rankproof import files
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.commands import TIMING, Command
 from rankproof.conformance.fuzz import TRANSPORTS, Fuzzing, Place, fuzz
+from rankproof.conformance.given import as_text, read_commands
 from rankproof.conformance.launcher import Launcher
 from rankproof.diagram import Diagram
 from rankproof.diagram_text import draw
@@ -57,6 +59,7 @@ class Plan:
     source   the folder of the engine that the subject drives, or None
     timeout  seconds that a wait of the subject may last on real processes, and shrink how many a failure is made
              smaller for
+    commands  what is given, and nothing else, as `conformance.given` writes it; or None, for a search
     """
 
     subject: str
@@ -66,16 +69,24 @@ class Plan:
     source: Path | None = None
     timeout: float = TIMEOUT
     shrink: float = SHRINK
+    commands: str | None = None
 
     @property
     def again(self) -> str:
         """The command line that does the same."""
         limits = {"--examples": self.budget.examples, "--seconds": self.budget.seconds}
+        words = [word for name, value in limits.items() if value is not None for word in (name, f"{value:g}")]
+        return self._line(*words, "--seed", str(self.seed))
+
+    def only(self, commands: Sequence[Command]) -> str:
+        """The command line that gives these commands, and searches nothing."""
+        return self._line("--commands", as_text(commands))
+
+    def _line(self, *what: str) -> str:
         words = ["rankproof", "fuzz", "--subject", self.subject, "--lag", str(self.lag)]
         words += ["--ranks", str(self.budget.ranks)]
-        words += [word for name, value in limits.items() if value is not None for word in (name, f"{value:g}")]
         words += ["--timeout", f"{self.timeout:g}"] if self.timeout != TIMEOUT else []
-        return shlex.join([*words, "--seed", str(self.seed), *self._source])
+        return shlex.join([*words, *what, *self._source])
 
     def replay(self, file: Path) -> str:
         """The command line that runs one schedule."""
@@ -92,7 +103,8 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
     The JSON document has `subject`, `ranks`, `lag`, `seed`, `examples`, `commands`, `steps`, `popped`, `seconds`,
     `taken` (how often each action of the model was that may come), `never_taken` (those at 0), `not_asked` (the others,
     which need what the subject does not declare), `failure` (empty where nothing went wrong), `breaks` (the
-    property, or empty), `differences` (each with `field`, `model` and `subject`), `found_in` ("memory", "processes" or
+    property, or empty), `differences` (each with `field`, `model` and `subject`), `remark` (what such a difference
+    usually comes from, or empty), `found_in` ("memory", "processes" or
     empty), `reproduced` (on processes: true, false or null), `on_processes`, `ended_early` (why no smaller schedule was
     looked for any more, or empty), `last_words`, `program` (that shows it again), `schedule` (the smallest that went
     wrong, or null), `again` (the command line that shows it, or empty), `driven` (what of a published engine, or empty)
@@ -100,6 +112,8 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
     """
     if plan.source and plan.subject in REFERENCE.values():
         raise BadInput("--source names an engine; give the subject that drives it by --subject")
+    if plan.commands is not None:
+        read_commands(plan.commands)  # before anything is started
     if folder:
         files.folder_for_writing(folder)
     with loadable(plan.source):
@@ -143,12 +157,12 @@ def run_fuzz(
         transports=transports,
         launcher=launcher,
         progress=told,
+        commands=() if plan.commands is None else read_commands(plan.commands),
     )
 
 
 def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
     """The run as CI systems are told of it; `file` is where its schedule is written."""
-    told = replace(plan, lag=found.capabilities.lag)  # which may be the subject's own
     return Result(
         group="fuzz",
         name=f"{plan.subject} on {found.ranks} ranks, lag {found.capabilities.lag}",
@@ -157,12 +171,25 @@ def result_of(found: Fuzzing, plan: Plan, file: Path | None = None) -> Result:
         seconds=found.seconds,
         breaks=found.breaks,
         details=(*_seen(found), *_last_words(found)),
-        again=(plan.replay(file) if file else told.again) if found.failure else "",
+        again=_again(found, plan, file) if found.failure else "",
         file=file,
         place=place_of(plan.subject),
         picture=_picture(found),
         program=found.program,
     )
+
+
+def _again(found: Fuzzing, plan: Plan, file: Path | None) -> str:
+    """The line that shows the smallest failure again; the whole search, where there was none.
+
+    A file has what the model went through, and is run on processes: not what only memory has shown, nor stops.
+    """
+    told = replace(plan, lag=found.capabilities.lag)  # which may be the subject's own
+    if not found.smallest:
+        return told.again
+    whole = found.found_in == "processes" or found.reproduced
+    in_file = whole and not any(isinstance(command, tuple(TIMING.values())) for command in found.smallest)
+    return told.replay(file) if file and in_file else told.only(found.smallest)
 
 
 def show(output: Output, found: Fuzzing) -> None:
@@ -199,6 +226,8 @@ def _seen(found: Fuzzing) -> list[str]:
     lines = differences(found.differences) or [line.strip() for line in found.failure.splitlines()[1:]]
     if [each.field for each in found.differences] == ["in_flight"]:
         lines.append(f"(only the rounds in flight differ: is lag {found.capabilities.lag} what the subject does?)")
+    if found.remark:
+        lines.append(f"({found.remark})")
     if found.found_in == "memory" and found.reproduced is not None:
         lines.append(f"found with all ranks in one process; {_ON_PROCESSES[found.reproduced]}")
     elif found.found_in == "memory" and found.on_processes:
@@ -238,6 +267,7 @@ def document(found: Fuzzing) -> dict[str, Any]:
         "failure": found.failure,
         "breaks": found.breaks,
         "differences": [asdict(each) for each in found.differences],
+        "remark": found.remark,
         "found_in": found.found_in,
         "reproduced": found.reproduced,
         "on_processes": found.on_processes,

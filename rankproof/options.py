@@ -85,6 +85,10 @@ ShrinkOption = Annotated[
     float | None,
     typer.Option(min=0.0, show_default="20", help="Seconds for which a failure is made smaller, in each place."),
 ]
+CommandsOption = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Give only these commands, as the line 'again' of a report has them."),
+]
 FuzzSeedOption = Annotated[
     int | None, typer.Option(min=0, show_default=str(SEED), help="The same seed gives the same schedules.")
 ]

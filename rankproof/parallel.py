@@ -31,7 +31,7 @@ _END_S = 10.0
 _THREADS = "/proc/self/task"
 """Where Linux shows every thread of this process."""
 
-_GARBAGE = 100_000
+_GARBAGE = 1_000_000
 """New objects after which a worker looks for garbage in circles. By default it looks every 700, which is a fifth of the
 time where terms and states are built by the ten thousand and then dropped as a whole."""
 

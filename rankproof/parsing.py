@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import Parameter, signature
 
 import typer
 
@@ -18,6 +19,8 @@ def run(arguments: Sequence[str]) -> int:
 
     Raises BadInput, also for arguments that cannot be used, OutputClosed and KeyboardInterrupt.
     """
+    if (task := _by_name_alone(arguments)) is not None:
+        return task().exit_code
     command = typer.main.get_command(app)
     try:
         outcome: Task | int = command.main(args=list(arguments), prog_name="rankproof", standalone_mode=False)
@@ -28,6 +31,19 @@ def run(arguments: Sequence[str]) -> int:
     if isinstance(outcome, int):
         return outcome
     return outcome().exit_code
+
+
+def _by_name_alone(arguments: Sequence[str]) -> Task | None:
+    """What a verb does that is given nothing but its name, where it needs no more; its options are their defaults.
+
+    Typer imports a validator of 0.1 s to look at values, also at those that nobody gave.
+    """
+    for each in app.registered_commands:
+        if each.callback and [each.callback.__name__] == list(arguments):
+            needed = [one for one in signature(each.callback).parameters.values() if one.default is Parameter.empty]
+            task: Task | None = None if needed else each.callback()
+            return task
+    return None
 
 
 def _usage(error: Exception) -> str:

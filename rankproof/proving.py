@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ _CLAIMED = {each.name: each for each in (*OBLIGATIONS, *FALSE_CLAIMS)}
 _ASKED = [each for each in OBLIGATIONS if each.applies(PIPELINED)]
 _NAME = max(len(each.name) for each in OBLIGATIONS)
 """Columns for the name of an obligation."""
+
+TOGETHER = 6
+"""Names that are asked about in one context of a solver: to make one costs as much as to decide a short obligation."""
 
 
 def report(
@@ -86,13 +90,17 @@ def prove_all(output: Output, progress: Progress) -> list[Proof]:
 
 
 def answers(names: Sequence[str], *, cross_check: bool) -> Iterator[Proof | Refuted]:
-    """The answers to the obligations and false claims of these names, in order, worked out on all cores."""
-    return parallel.each(partial(answered, cross_check=cross_check), names, size=_size)
+    """The answers to the obligations and false claims of these names, in order, worked out on all cores.
+
+    The same names are asked about together however many cores there are, and whatever is decided first.
+    """
+    groups = [names[first : first + TOGETHER] for first in range(0, len(names), TOGETHER)]
+    return chain.from_iterable(parallel.each(partial(answered, cross_check=cross_check), groups, size=_size))
 
 
-def _size(name: str) -> float:
-    """How long the answer takes, roughly: what is about words of bits takes many times as long as all else."""
-    return float(_CLAIMED[name].logic != LOGIC)
+def _size(names: Sequence[str]) -> float:
+    """How long the answers take, roughly: what is about words of bits takes many times as long as all else."""
+    return float(any(_CLAIMED[name].logic != LOGIC for name in names))
 
 
 def _told(

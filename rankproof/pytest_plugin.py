@@ -44,6 +44,7 @@ class SharedRanks:
 
     def assert_conforms(self, factory: Factory, ranks: int = 2, **options: Any) -> Fuzzing:
         """`rankproof.assert_conforms` on these processes; `options` are its keywords, such as `seconds` and `seed`."""
+        __tracebackhide__ = True  # as in `assert_conforms`
         from rankproof.conformance.asserting import assert_conforms
 
         return assert_conforms(factory, ranks, launcher=self.launcher, **options)

@@ -111,9 +111,10 @@ def lengths(refutation: Refutation) -> str:
 def summary(refutations: Sequence[Refutation]) -> str:
     """How many faults are caught."""
     count = sum(caught(each) is Verdict.HOLDS for each in refutations)
-    return (
-        f"{count} of {len(refutations)} faults are caught, each by a shortest schedule that was replayed on the model"
-    )
+    how = "by a shortest schedule that was replayed on the model"
+    if len(refutations) == 1:
+        return f"the fault is caught, {how}" if count else "the fault is not caught"
+    return f"{count} of {len(refutations)} faults are caught, each {how}"
 
 
 def document(refutation: Refutation, path: Path | None = None) -> dict[str, Any]:

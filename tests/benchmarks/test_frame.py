@@ -123,8 +123,8 @@ def test_cases_of_an_item_have_names_of_their_own(quick: bool) -> None:
         assert len(set(names)) == len(names), each.name
 
 
-def test_a_whole_run_takes_less_than_12_minutes_as_estimated() -> None:
-    assert sum(case.seconds for each in ITEMS.values() for case in each.cases(Effort())) < 12 * 60
+def test_a_whole_run_takes_less_than_13_minutes_as_estimated() -> None:
+    assert sum(case.seconds for each in ITEMS.values() for case in each.cases(Effort())) < 13 * 60
 
 
 def test_each_case_can_be_measured_longer_and_takes_that_long() -> None:

@@ -19,6 +19,7 @@ from rankproof.benchmarks.fuzzing_cost import WAYS
 from rankproof.benchmarks.items import ITEMS
 from rankproof.benchmarks.page import page
 from rankproof.benchmarks.plots import DRAWINGS
+from rankproof.benchmarks.proving_cost import COMMANDS
 from rankproof.benchmarks.results import Measured, Results, Sample, Value, load
 from rankproof.benchmarks.sections import sections
 from rankproof.benchmarks.simulation import LAGS, RANKS
@@ -53,6 +54,9 @@ def samples_of(item: str, case: str, parameters: dict[str, object], draw: random
         case _, "proofs":
             for turn, obligation in product(range(2), ("one", "two")):
                 yield {"turn": turn, "obligation": obligation, "z3_s": 0.01, "cvc5_s": draw.random()}
+        case _, "the command":
+            for turn, command in product(range(3), COMMANDS):
+                yield {"turn": turn, "command": command, "took_s": 1 + draw.random()}
         case _, "explorer, reduced":
             world = {"ranks": 3, "lanes": 2, "acks": 3, "states": 7_000_000}
             yield {**world, "whole": True, "seconds_s": 29.0, "grown_bytes": 126_000_000}

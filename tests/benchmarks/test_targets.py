@@ -8,6 +8,7 @@ import pytest
 
 from rankproof.benchmarks.fuzzing_cost import BARE
 from rankproof.benchmarks.overlap import KINDS
+from rankproof.benchmarks.proving_cost import COMMANDS
 from rankproof.benchmarks.results import Measured, Results, Sample
 from rankproof.benchmarks.targets import target_tables
 
@@ -38,6 +39,28 @@ def test_what_is_hidden_is_held_against_98_percent_at_2_ranks(pipelined: float, 
         ("hidden with counts alone (the floor)", "98%", "yes"),
         ("of the wait alone", "98%", "yes"),
     ]
+
+
+@pytest.mark.parametrize(("bare", "says"), [(0.0102, "cannot be had here by checking less"), (0.01003, "99.2%")])
+def test_a_reader_is_told_what_the_target_leaves_what_is_kept_and_what_the_floor_keeps(bare: float, says: str) -> None:
+    loops = {"alone": 0.010, "blocking": 0.014, "pipelined": 0.0103, "depth 2": 0.0101, "bare": bare}
+    (table,) = target_tables(run(loops, {"blocking": 0.003, "pipelined": 0.00001}))
+    (note,) = table.notes
+    assert "blocking adds 4.00 ms to a step, of which a pipelined step may keep 80 us" in note
+    assert "Ours keeps 100 us in the rank's own thread and waits for 10 us; counts alone keep 100 us" in note
+    assert says in note
+
+
+@pytest.mark.parametrize(("took_s", "met"), [((1.9, 5.1), ["yes", "no"]), ((2.1, 4.9), ["no", "yes"])])
+def test_the_commands_that_prove_are_to_end_within_2_and_5_seconds(took_s: tuple[float, float], met: list[str]) -> None:
+    samples: tuple[Sample, ...] = tuple(
+        {"turn": turn, "command": command, "took_s": took}
+        for turn in range(3)
+        for command, took in zip(COMMANDS, took_s, strict=True)
+    )
+    measured = Measured("verification", "the command", {}, samples, 1.0, (0.0, 0.0))
+    (table,) = target_tables(Results("now", {}, {}, {}, (measured,), True))
+    assert [row[3] for row in table.rows] == met
 
 
 @pytest.mark.parametrize(("deep", "met"), [(0.003, "yes"), (0.0045, "no")])

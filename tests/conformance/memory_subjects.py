@@ -83,6 +83,21 @@ def first_from_each(group: dist.ProcessGroup, rank: int) -> tuple[int, ...]:
     return (*(int(row[0]) for row in every), int(root))
 
 
+def one_from_each(group: dist.ProcessGroup, rank: int) -> tuple[int, ...]:
+    got = torch.zeros(group.size(), 2, dtype=torch.int64)
+    given = torch.tensor([[rank, peer] for peer in range(group.size())])
+    dist.all_to_all_single(got, given, group=group)
+    return tuple(map(int, got.flatten()))
+
+
+def pieces_of_given_sizes(group: dist.ProcessGroup, _rank: int) -> None:
+    dist.all_to_all_single(torch.zeros(2), torch.zeros(2), [1, 1], [1, 1], group=group)
+
+
+def one_too_many(group: dist.ProcessGroup, _rank: int) -> None:
+    dist.all_to_all_single(torch.zeros(3), torch.zeros(3), group=group)
+
+
 def neighbour(group: dist.ProcessGroup, rank: int) -> int:
     to, source = (rank + 1) % group.size(), (rank - 1) % group.size()
     got = torch.zeros(1, dtype=torch.int64)
@@ -195,6 +210,18 @@ def sums() -> Doing:
 
 def gathers() -> Doing:
     return Doing(first_from_each)
+
+
+def trades() -> Doing:
+    return Doing(one_from_each)
+
+
+def trades_given_sizes() -> Doing:
+    return Doing(pieces_of_given_sizes)
+
+
+def trades_what_cannot_be_cut() -> Doing:
+    return Doing(one_too_many)
 
 
 def passes_on() -> Doing:

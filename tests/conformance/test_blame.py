@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rankproof.conformance.blame import Difference, broken_property, differences_of
+from rankproof.conformance.blame import Difference, broken_property, differences_of, out_of_order
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import Reply
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
@@ -120,6 +120,29 @@ def test_what_does_not_have_the_shape_of_an_observation_is_shown_as_it_is_and_br
 @pytest.mark.parametrize("acks", [(99,), (-1,), (0, 0)])
 def test_acks_that_never_were_there_are_blamed_like_others(acks: tuple[int, ...]) -> None:
     assert blamed([*ENQUEUED, *ROUND, *step(0)], (), acks) == "finished-before-pop"
+
+
+@pytest.mark.parametrize(
+    ("popped", "left", "is_told"),
+    [
+        ((1,), (0, 2), True),
+        ((0, 2), (1,), True),
+        ((0, 1), (2,), False),  # more than the model, but in order
+        ((), (0, 1, 2), False),
+        ((0, 1, 2), (), False),
+    ],
+)
+def test_an_ack_popped_before_one_that_stands_before_it_is_told_from_one_popped_early(
+    popped: tuple[int, ...], left: tuple[int, ...], is_told: bool
+) -> None:
+    model = Observation(((0,), ()), ((1, 2), ()), in_flight=1)
+    seen = replace(model, popped=(popped, ()), left=(left, ()))
+    assert bool(out_of_order(Reply(0, "step", Ok(seen), model))) is is_told
+
+
+def test_what_is_no_observation_is_not_out_of_order() -> None:
+    model = Observation(((), ()), ((), ()))
+    assert not any(map(out_of_order, (None, Reply(0, "step", Died(-9)), Reply(0, "step", Ok(3), model))))
 
 
 def test_a_follower_that_ends_its_step_before_its_own_acks_have_finished_breaks_finished_before_pop() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import get_args
 
@@ -15,7 +14,7 @@ from rankproof.conformance.fuzz import Fuzzing
 from rankproof.conformance.machine import Findings, machine_for
 from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.search import Ran
-from rankproof.model.actions import KINDS, Enqueue, Finish
+from rankproof.model.actions import KINDS
 from rankproof.model.verdict import Verdict
 
 OF_EVERY_SUBJECT = {"enqueue", "finish", "wait", "pop", "count", "issue", "close"}
@@ -89,15 +88,3 @@ def test_a_random_example_counts_them() -> None:
             machine.run(number=seed)
             machine.teardown()
     assert all(findings.taken[name] for name in TIMING)
-
-
-def test_an_ack_that_finishes_on_every_rank_is_not_always_the_first_that_has_not() -> None:
-    with MemoryRanks(2, factory="rankproof.conformance.reference:pipelined", timeout=3.0) as ranks:
-        machine = machine_for(Capabilities().model(2), ranks, Findings(), Capabilities(), checked=())()
-        machine.give([Enqueue(rank, 0, ack) for ack in range(3) for rank in range(2)])
-        moves = [machine._together("all finish", random.Random(seed)) for seed in range(60)]
-    acks = [{command.ack for command in commands if isinstance(command, Finish)} for commands in moves]
-    assert {len(each) for each in acks} == {1}, "the same ack on both ranks"
-    assert acks.count({0}) > acks.count({1}) + acks.count({2})
-    assert acks.count({1}) > 0
-    assert acks.count({2}) > 0

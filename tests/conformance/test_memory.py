@@ -42,6 +42,7 @@ def said(outcomes: list[Outcome]) -> Iterator[str]:
         ("meets", [(0, 3), (0, 3), (0, 3)]),
         ("sums", [(3, 12), (3, 12), (3, 12)]),
         ("gathers", [(0, 1, 2, 11), (0, 1, 2, 11), (0, 1, 2, 11)]),
+        ("trades", [(0, 0, 1, 0, 2, 0), (0, 1, 1, 1, 2, 1), (0, 2, 1, 2, 2, 2)]),
         ("passes_on", [2, 0, 1]),
         ("meets_twice", [(0, 3, 1, 2), (0, 3, 1, 2), (0, 3, 1, 2)]),
         ("meets_by_default", [(1, 0, 3), (1, 1, 3), (1, 2, 3)]),
@@ -146,12 +147,21 @@ def test_a_tensor_that_holds_what_equals_nothing_was_not_written() -> None:
         assert all_of(ranks) == [Ok(("nan", "3.0"))] * 2
 
 
-def test_what_only_processes_have_is_refused_and_remembered() -> None:
-    with ranks_of("reduces_to_one") as ranks:
-        assert ranks.call(0, "step") == Raised("Unsupported", "the in-memory group has no reduce")
-        assert ranks.unsupported == "the in-memory group has no reduce"
+@pytest.mark.parametrize(
+    ("subject", "what"),
+    [("reduces_to_one", "reduce"), ("trades_given_sizes", "all_to_all_single in pieces of given sizes")],
+)
+def test_what_only_processes_have_is_refused_and_remembered(subject: str, what: str) -> None:
+    with ranks_of(subject) as ranks:
+        assert ranks.call(0, "step") == Raised("Unsupported", f"the in-memory group has no {what}")
+        assert ranks.unsupported == f"the in-memory group has no {what}"
         ranks.renew()
-        assert ranks.unsupported == "the in-memory group has no reduce"
+        assert ranks.unsupported == f"the in-memory group has no {what}"
+
+
+def test_an_exchange_that_cannot_be_cut_into_equal_pieces_is_refused_where_it_is_issued() -> None:
+    with ranks_of("trades_what_cannot_be_cut") as ranks:
+        assert ranks.call(0, "step") == Raised("ValueError", "[3] into [3] in 2 equal pieces: it cannot be cut")
 
 
 def test_a_rank_that_blocks_in_something_else_hung_and_the_others_and_the_next_group_go_on() -> None:
@@ -192,11 +202,31 @@ def test_a_factory_that_cannot_be_used_is_bad_input_in_one_line() -> None:
         MemoryRanks(0, factory="nowhere:x")
 
 
+def test_a_wait_in_a_thread_of_the_subjects_own_ends_when_its_peers_have_come_and_not_at_its_deadline() -> None:
+    began = time.monotonic()
+    with ranks_of("meets_in_a_thread", timeout=20.0) as ranks:
+        assert all_of(ranks) == [Ok((0, 4)), Ok((0, 4))]
+    assert time.monotonic() - began < 10
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a thread where it may run")
-def test_threads_that_take_turns_share_a_core_and_what_comes_after_does_not() -> None:
+def test_threads_that_take_turns_share_a_core_as_a_batch_and_what_comes_after_does_not() -> None:
     allowed = os.sched_getaffinity(0)
     with MemoryRanks(2, factory="rankproof.conformance.reference:pipelined", timeout=3.0) as ranks:
         (here,) = os.sched_getaffinity(0)
-        threads = [seat._thread.native_id for seat in ranks._seats]
-        assert [os.sched_getaffinity(thread or 0) for thread in threads] == [{here}] * 2
+        threads = [seat._thread.native_id or 0 for seat in ranks._seats]
+        assert [os.sched_getaffinity(thread) for thread in threads] == [{here}] * 2
+        assert {os.sched_getscheduler(thread) for thread in (0, *threads)} == {os.SCHED_BATCH}
     assert os.sched_getaffinity(0) == allowed
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a thread where it may run")
+def test_where_a_thread_may_ask_for_no_core_ranks_run_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setaffinity", refused)
+    monkeypatch.setattr(os, "sched_setscheduler", refused)
+    with ranks_of("meets") as ranks:
+        assert all_of(ranks) == [Ok((0, 4)), Ok((0, 4))]

@@ -421,6 +421,26 @@ def test_ranks_that_do_not_come_together_are_one_line(
     assert (code, errors.count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize(("remote", "is_told"), [("127.0.1.1", True), ("::1", True), ("10.99.0.2", False)])
+def test_a_rank_that_was_looked_for_on_the_wrong_host_is_told_how_to_say_which_network(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    remote: str,
+    is_told: bool,
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError(f"timed out connecting: SO_ERROR: Connection refused, remote=[{remote}]:13194$0\nmore")
+
+    monkeypatch.setattr("torch.distributed.init_process_group", refused)
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    code = main(["--out", str(tmp_path / "run"), "--subject", f"{REFERENCE}pipelined"])
+    errors = capsys.readouterr().err
+    assert ("set GLOO_SOCKET_IFNAME, on each host, to its network" in errors) is is_told
+    assert (code, errors.count("\n")) == (2, 1)
+
+
 def test_a_disk_that_is_full_is_named_and_a_record_without_its_head_is_not_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,14 +12,17 @@ from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.subject import missing_methods
 
 DOC = Path(__file__).parents[2] / "docs" / "subject.md"
-EXAMPLE = re.findall(r"```python\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)[0]
+BLOCKS = re.findall(r"```python\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLE = BLOCKS[0]
+(BY_ID,) = (block for block in BLOCKS if "class ById:" in block)
 
 
-def test_the_example_is_short_and_whole() -> None:
-    assert EXAMPLE.count("\n") < 60
+@pytest.mark.parametrize(("example", "name"), [(EXAMPLE, "Mine"), (BY_ID, "ById")])
+def test_an_example_is_short_and_whole(example: str, name: str) -> None:
+    assert example.count("\n") < 60
     names: dict[str, type] = {}
-    exec(EXAMPLE, names)
-    assert missing_methods(names["Mine"]()) == []
+    exec(example, names)
+    assert missing_methods(names[name]()) == []
 
 
 def test_every_method_and_field_of_the_contract_is_explained() -> None:
@@ -52,3 +55,19 @@ def test_the_example_conforms_and_with_the_count_before_the_wait_it_does_not(
     assert "property: " in str(failed.value)
     assert "on processes: it fails too" in str(failed.value)
     assert "driver.give(Step(rank=" in str(failed.value)
+
+
+@pytest.mark.processes
+def test_the_example_by_identity_conforms_and_where_one_rank_is_enough_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = BY_ID.replace("== self.world", ">= 1")
+    assert wrong != BY_ID
+    (tmp_path / "byid.py").write_text(BY_ID)
+    (tmp_path / "byanyone.py").write_text(wrong)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Launcher() as launcher:
+        ran = assert_conforms("byid:ById", ranks=3, examples=6, launcher=launcher)
+        assert ran.popped > 0
+        with pytest.raises(AssertionError, match="byanyone:ById on 3 ranks differs from the model"):
+            assert_conforms("byanyone:ById", ranks=3, examples=6, launcher=launcher)

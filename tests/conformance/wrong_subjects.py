@@ -195,7 +195,7 @@ class ReadsBeforeWait(Passing):
         self.gloo = inner
 
     def agreed(self, round_number: int) -> tuple[int, ...]:
-        early = tuple(self.gloo._in_flight[0].tensor.tolist())
+        early = self.gloo._result(tuple(self.gloo._in_flight[0].tensor.tolist()))
         super().agreed(round_number)
         return early
 

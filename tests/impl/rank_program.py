@@ -20,6 +20,7 @@ from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
+from rankproof.impl.rows import Row
 from rankproof.impl.transport import GlooTransport, Round, Transport
 
 KINDS: dict[str, LaneKind] = {"write": "aligned", "load": "prefix", "backup": "size"}
@@ -65,7 +66,7 @@ class ReadsBeforeTheWait(Wrong):
     def agreed(self, round_number: int) -> tuple[int, ...]:
         self.dropped = self.inner._in_flight.popleft()  # kept, as gloo still writes into its tensor
         assert self.dropped.number == round_number
-        return self.inner._result(self.dropped.words)
+        return self.inner._result(tuple(self.dropped.result.words))
 
 
 class KeepsItsBuffer(Wrong):
@@ -81,7 +82,7 @@ class KeepsItsBuffer(Wrong):
         if last.given is None:
             last.tensor.copy_(torch.tensor(following))
         else:
-            last.given.copy_(torch.tensor(following * self.world))
+            last.given.tensor.copy_(torch.tensor(following * self.world))
 
 
 class DropsTheWork(Wrong):
@@ -158,13 +159,14 @@ class OffersAnotherType(Wrong):
         assert backend is not None
         if isinstance(self.inner, ExchangeTransport):
             tensor = torch.tensor([0] * len(vector) * self.world, dtype=torch.int32)
-            given = tensor.clone()
-            work = backend.alltoall_base(tensor, given, [], [], self.inner._exchange)
+            self.given = tensor.clone()
+            work = backend.alltoall_base(tensor, self.given, [], [], self.inner._exchange)
         else:
-            given, tensor = None, torch.tensor([0] * len(vector), dtype=torch.int32)
+            tensor = torch.tensor([0] * len(vector), dtype=torch.int32)
             work = backend.allreduce([tensor], self.inner._options)
         self.inner._offered = round_number
-        self.inner._in_flight.append(Round(round_number, tensor, array("q", [*vector] * self.world), work, given))
+        own = memoryview(array("q", [*vector] * self.world))
+        self.inner._in_flight.append(Round(round_number, work, Row(tensor, own)))
 
 
 WRONG: dict[str, type[Wrong]] = {

@@ -6,16 +6,18 @@ from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 import torch.distributed as dist
 from torch._C._distributed_c10d import FileStore, HashStore, PrefixStore, ProcessGroupGloo, Store
 
 from rankproof.impl import group as group_module
+from rankproof.impl import rows as rows_module
 from rankproof.impl.errors import Misuse, PeerLost, StepTimeout
 from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.group import gloo_group
-from rankproof.impl.rows import BLOCK, Rows
+from rankproof.impl.rows import Row, Rows
 from rankproof.impl.transport import GlooTransport, Round
 from rankproof.model.errors import BadInput
 
@@ -49,7 +51,7 @@ def test_every_rank_has_its_part_in_the_minimum_whichever_holds_it(
 ) -> None:
     world = 4
     ranks = [transport(group) for group in together(HashStore(), 10.0, world)]
-    for number in range(1, 2 * BLOCK):
+    for number in range(1, 3 * world):
         lowest = number % world
         for rank, each in enumerate(ranks):
             each.offer(number, [*(100 * rank + word - 1000 * (rank == lowest) for word in range(3)), *shared])
@@ -174,41 +176,59 @@ def test_ranks_of_several_hosts_do_not_use_the_loopback(monkeypatch: pytest.Monk
         together(HashStore(), 5.0)
 
 
-def test_a_round_has_a_tensor_of_its_own_and_its_result_is_read_from_that_ones_memory(
+def test_a_round_in_flight_has_tensors_of_its_own_and_its_result_is_read_from_their_memory(
     pair: list[GlooTransport],
 ) -> None:
     for transport in pair:
         transport.offer(1, (7, -7))
         transport.offer(2, (8, -8))
-    first, second = pair[0]._in_flight
-    assert not memory_of(first) & memory_of(second)
+    first, second = map(memory_of, pair[0]._in_flight)
+    assert not first & second
     assert [transport.agreed(1) for transport in pair] == [(7, -7)] * 2
     for transport in pair:
         transport.offer(3, (9, -9))
-    assert not memory_of(pair[0]._in_flight[-1]) & (memory_of(first) | memory_of(second))
+    assert not memory_of(pair[0]._in_flight[-1]) & second
     assert [transport.agreed(number) for number in (2, 3) for transport in pair] == [(8, -8)] * 2 + [(9, -9)] * 2
 
 
 def memory_of(in_flight: Round) -> set[int]:
     """The address of every word that gloo reads or writes for a round."""
-    tensors = [in_flight.tensor] if in_flight.given is None else [in_flight.tensor, in_flight.given]
-    return {tensor.data_ptr() + 8 * word for tensor in tensors for word in range(tensor.numel())}
+    rows = [row for row in (in_flight.result, in_flight.given) if row is not None]
+    return {row.tensor.data_ptr() + 8 * word for row in rows for word in range(row.tensor.numel())}
 
 
-def test_no_two_tensors_share_a_word_whatever_their_lengths() -> None:
+def test_rounds_one_after_the_other_make_no_tensor(pair: list[GlooTransport], monkeypatch: pytest.MonkeyPatch) -> None:
+    making = Mock(wraps=rows_module._made)
+    monkeypatch.setattr(rows_module, "_made", making)
+    made = []
+    for number in range(1, 6):
+        for transport in pair:
+            transport.offer(number, (number, -number))
+        assert [transport.agreed(number) for transport in pair] == [(number, -number)] * 2
+        made.append(making.call_count)
+    assert made == [made[0]] * 5
+    assert made[0] > 0
+
+
+def test_no_two_tensors_that_are_lent_share_a_word_whatever_their_lengths() -> None:
     rows = Rows()
-    taken = [rows.take(length) for length in [3] * (BLOCK + 2) + [5, 3, 5]]
-    addresses = [tensor.data_ptr() + 8 * word for tensor, _ in taken for word in range(tensor.numel())]
-    assert len(addresses) == len(set(addresses)) == 3 * (BLOCK + 3) + 10
-    for number, (_, words) in enumerate(taken):
-        words[:] = memoryview(array("q", [number] * len(words)))
-    assert [tensor.tolist() for tensor, _ in taken] == [[n] * len(words) for n, (_, words) in enumerate(taken)]
+    taken = [rows.take(length) for length in (3, 3, 3, 5, 5, 3)]
+    addresses = [row.tensor.data_ptr() + 8 * word for row in taken for word in range(row.tensor.numel())]
+    assert len(addresses) == len(set(addresses)) == 22
+    for number, row in enumerate(taken):
+        row.words[:] = memoryview(array("q", [number] * len(row.words)))
+    assert [row.tensor.tolist() for row in taken] == [[n] * len(row.words) for n, row in enumerate(taken)]
+    for row in taken:
+        rows.give_back(row)
+    again = [rows.take(3) for _ in range(5)]
+    assert all(row.tensor.numel() == 3 for row in again)
+    assert len({row.tensor.data_ptr() for row in again}) == 5
 
 
-def test_a_tensor_outlives_the_others_that_were_made_with_it() -> None:
+def test_a_tensor_outlives_what_lent_it() -> None:
     rows = Rows()
-    tensor, words = rows.take(2)
-    words[0] = 7
+    tensor, words = rows.filled((7, 0))
+    assert rows.read(Row(tensor, words)) == (7, 0)
     del rows, words
     gc.collect()
     assert tensor.tolist() == [7, 0]

@@ -44,7 +44,6 @@ UNREAD = {
     "idle-without-flush": "plays on to the end",
     "skipped-round": "guard words",
     "vector-by-layout": "guard words",
-    "reset-in-another-step": "aligned_resets=False",
     "mixed-modes": "guard words",
     "ready-digest": "guard words",
     "enqueued-digest-unaligned": "guard words",
@@ -173,6 +172,17 @@ def test_explorer_and_solver_agree_outside_the_catalogue(model: Model, property_
     assert explored.broken is not None
     solved = search(model, property_name, explored.depth)
     assert (solved.verdict, solved.length) == (Verdict.VIOLATED, explored.depth)
+
+
+@pytest.mark.parametrize("is_aligned", [True, False])
+def test_the_solver_has_ranks_reset_in_steps_of_their_own_only_where_the_scenario_does(is_aligned: bool) -> None:
+    unrolled = Unrolling(
+        Model(PIPELINED, Scenario(acks=1, resets=1, aligned_resets=is_aligned)), 8, (), to_the_end=True
+    )
+    state = tuple(replace(me, steps=unrolled.steps.number(step)) for step, me in enumerate(unrolled.start))
+    solver = z3.Solver()
+    solver.add(*unrolled.plan_facts, *(each.guard for each in unrolled.choices(state) if each.kind == "reset"))
+    assert solver.check() == (z3.unsat if is_aligned else z3.sat)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,16 @@ def test_the_second_part_of_a_text_is_read_beside_the_first_and_asked_with_it(
     assert z3_answers(first) is answers[1]
 
 
+def test_a_context_may_hold_several_texts_that_mean_other_things_by_the_same_names() -> None:
+    context = z3.Context()
+    for names, other in ((NUMBERS, "Int"), (WORDS, "(_ BitVec 8)"), (NUMBERS, "Bool")):
+        declared = f"{names}(declare-fun other () {other})\n"
+        for low, answer in ((3, Answer.SAT), (7, Answer.UNSAT)):
+            first = declared + BELOW[names].format(5)
+            text = f"{first}(check-sat)\n{ABOVE[names].format(low)}(check-sat)\n"
+            assert z3_answers_both(text, context=context) == (answer, Answer.SAT)
+
+
 @pytest.mark.parametrize("checks", [0, 1, 3])
 def test_a_text_with_another_number_of_checks_is_no_two_questions(checks: int) -> None:
     with pytest.raises(ValueError, match="a text with two checks is needed"):

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from rankproof import cli, replaying
+from rankproof import cli, exploring, proving, replaying
 from rankproof.conformance.replies import HarnessLost
 from rankproof.model.actions import Pop, Wait
 from rankproof.model.faults import FAULTS
 from rankproof.model.schedule import Schedule
+from rankproof.model.verdict import Verdict
+from rankproof.output import Output
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [str(Path(sys.executable).with_name("rankproof"))]
@@ -94,6 +96,33 @@ def test_bad_usage_and_bad_input_are_one_line_and_exit_2(
     assert answer.err.splitlines()[-1] == f"rankproof: {line}"
     assert [shown for shown in answer.err.splitlines()[:-1] if not shown.startswith("fuzz ")] == []
     assert (answer.code, answer.out) == (2, "")
+
+
+def test_a_verb_by_its_name_alone_does_what_it_does_where_an_option_has_its_default(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[dict[str, object]] = []
+
+    def report(output: Output, *_: object, **options: object) -> Verdict:
+        told.append({"form": output.form} | options)
+        return Verdict.HOLDS
+
+    monkeypatch.setattr(proving, "report", report)
+    monkeypatch.setattr(exploring, "report", report)
+    for verb in ("prove", "explore"):
+        told.clear()
+        assert rankproof(verb).code == rankproof(verb, "--format", "text").code == 0
+        assert told[0] == told[1]
+
+
+def test_a_verb_by_its_name_alone_does_not_wait_for_a_validator_of_options() -> None:
+    code = (
+        "import sys; from rankproof import cli, proving; from rankproof.model.verdict import Verdict; "
+        "proving.report = lambda *given, **options: Verdict.HOLDS; "
+        "sys.exit(' '.join([str(cli.main(['prove'])), *{'pydantic'} & set(sys.modules)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr.strip() == "0"
 
 
 @pytest.mark.parametrize(

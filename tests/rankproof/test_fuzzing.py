@@ -17,6 +17,7 @@ import pytest
 from rankproof import fuzzing
 from rankproof.conformance.blame import Difference
 from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.commands import Command, Step, Stop
 from rankproof.conformance.fuzz import Fuzzing
 from rankproof.conformance.search import Ran
 from rankproof.fuzzing import Plan
@@ -118,6 +119,11 @@ def test_a_difference_in_the_rounds_in_flight_alone_asks_for_the_lag(found: Fuzz
     assert "is lag" not in shown(found)
 
 
+def test_a_pop_out_of_order_is_said_to_be_of_another_protocol(found: Fuzzing) -> None:
+    said = shown(replace(found, remark="it popped an ack that stands behind"))
+    assert "subject 0 (it popped an ack that stands behind)" in said
+
+
 def test_what_was_never_exercised_is_named_beside_what_was(found: Fuzzing) -> None:
     said = shown(found)
     assert "actions taken: pop 1 never taken: enqueue, finish, reset, evict, " in said
@@ -160,8 +166,36 @@ def test_a_run_is_told_in_the_form_that_was_asked_for(rankproof: Callable[..., A
     answer = rankproof("fuzz", "--lag", 0, "--subject", WRONG, "--examples", 2, "--format", "junit")
     failure = ElementTree.fromstring(answer.out).find("testsuite/testcase/failure")
     assert failure is not None
-    assert "again: rankproof fuzz --subject " in (failure.text or "")
+    (again,) = (line for line in (failure.text or "").splitlines() if line.startswith("again: rankproof fuzz "))
     assert answer.code == 1
+    assert "--commands " in again, "the smallest schedule, and no search"
+    once_more = rankproof(*shlex.split(again)[2:], "--format", "json")
+    document = json.loads(once_more.out)
+    assert (document["verdict"], document["examples"], once_more.code) == ("violated", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("reproduced", "smallest", "words"),
+    [
+        (True, (Step(0),), "rankproof replay out/fuzz.json --real --subject engine:f"),
+        (False, (Step(0),), "rankproof fuzz --subject engine:f --lag 1 --ranks 2 --commands step:0"),
+        (True, (Stop(0), Step(1)), "rankproof fuzz --subject engine:f --lag 1 --ranks 2 --commands 'stop:0 step:1'"),
+        (True, (), "rankproof fuzz --subject engine:f --lag 1 --ranks 2 --examples 1 --seed 0"),
+    ],
+)
+def test_a_file_is_run_again_only_where_it_has_all_that_shows_the_failure(
+    found: Fuzzing, reproduced: bool, smallest: tuple[Command, ...], words: str
+) -> None:
+    seen = replace(found, reproduced=reproduced, smallest=smallest)
+    assert fuzzing.result_of(seen, Plan("engine:f", 1, Budget(1, None, 2)), Path("out/fuzz.json")).again == words
+
+
+def test_commands_that_cannot_be_read_are_one_line_and_leave_no_folder(
+    rankproof: Callable[..., Any], tmp_path: Path
+) -> None:
+    answer = rankproof("fuzz", "--commands", "stepp:0", "--out", tmp_path / "out")
+    assert answer.err.splitlines()[-1] == "rankproof: 'stepp:0': unknown command 'stepp'; did you mean 'step'?"
+    assert (answer.code, answer.out, (tmp_path / "out").exists()) == (2, "", False)
 
 
 @pytest.mark.processes

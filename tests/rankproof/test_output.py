@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rankproof import files, progress
 from rankproof.model.errors import BadInput
@@ -35,6 +37,22 @@ class Closed(io.StringIO):
 
     def write(self, _: str) -> int:
         raise BrokenPipeError
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text() | st.tuples(st.text(), st.sampled_from(["holds", "title", "quiet", ""])), max_size=4))
+def test_a_line_that_goes_to_no_terminal_is_what_the_terminal_s_way_would_write_there(
+    parts: list[str | tuple[str, str]],
+) -> None:
+    written = []
+    for is_plain in (True, False):
+        stream = io.StringIO()
+        output = Output(stream=stream)
+        assert output._is_plain
+        output._is_plain = is_plain
+        output.say(*parts)
+        written.append(stream.getvalue())
+    assert written[0] == written[1]
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> str:

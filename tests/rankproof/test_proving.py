@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rankproof import doubting, proving
+from rankproof import doubting, parallel, proving
 from rankproof.model.protocol import PIPELINED
 from rankproof.model.verdict import Verdict
 from rankproof.proofs import answered as answered_module
@@ -85,7 +84,7 @@ def one_obligation(monkeypatch: pytest.MonkeyPatch) -> str:
     """A catalogue of one obligation and one false claim, asked in this process."""
     monkeypatch.setattr(proving, "_ASKED", ASKED[:1])
     monkeypatch.setattr(proving, "FALSE_CLAIMS", FALSE_CLAIMS[:1])
-    monkeypatch.setattr(proving, "answers", lambda names, **options: map(partial(answered, **options), names))
+    monkeypatch.setattr(proving, "answers", answered)
     monkeypatch.setattr(doubting, "OBLIGATIONS", ASKED[:1])
     return ASKED[0].name
 
@@ -97,6 +96,22 @@ def test_a_false_claim_is_shown_with_the_words_that_refute_it(rankproof: Callabl
     out = rankproof("prove").out
     assert re.search(r"false/negated-words +refuted\n", out)
     assert str(-(2**63)) in out
+
+
+def test_which_claims_share_a_solver_s_context_depends_on_nothing_but_the_catalogue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Sequence[str]] = []
+
+    def each(_: object, groups: Sequence[Sequence[str]], **__: object) -> Iterator[tuple[Proof, ...]]:
+        asked.extend(groups)
+        return iter(())
+
+    monkeypatch.setattr(parallel, "each", each)
+    names = [each.name for each in (*ASKED, *FALSE_CLAIMS)]
+    assert list(proving.answers(names, cross_check=False)) == []
+    assert [name for group in asked for name in group] == names
+    assert {len(group) for group in asked[:-1]} == {proving.TOGETHER}
 
 
 def test_a_false_claim_that_can_be_proved_is_a_violation(

@@ -65,7 +65,7 @@ def test_a_fault_is_shown_with_what_it_breaks_and_how(
             "",
             *(f"  {line.text}" for line in text_lines(diagram(schedule, run(schedule)), 78)),
             "",
-            "holds: 1 of 1 faults are caught, each by a shortest schedule that was replayed on the model",
+            "holds: the fault is caught, by a shortest schedule that was replayed on the model",
             "",
         ]
     )
@@ -87,6 +87,14 @@ def test_a_fault_that_breaks_nothing_is_what_is_wrong_here(
     answer = rankproof("refute")
     assert answer.code == code
     assert answer.out.splitlines()[-1].startswith(last)
+
+
+def test_one_fault_that_breaks_nothing_is_told_as_one(
+    rankproof: Callable[..., Any], refuted: Callable[[Verdict], None]
+) -> None:
+    refuted(Verdict.HOLDS)
+    answer = rankproof("refute", "use-before-wait")
+    assert (answer.code, answer.out.splitlines()[-1]) == (1, "violated: the fault is not caught")
 
 
 def test_without_a_name_every_fault_of_the_catalogue_is_refuted_once(

@@ -31,7 +31,7 @@ def search(
 
 
 def test_a_blocking_engine_is_held_to_lag_0_and_conforms(tmp_path: Path, point_to: PointTo) -> None:
-    found = search(point_to(own_engine.write(tmp_path)), transports=("processes",))
+    found = search(point_to(own_engine.write(tmp_path)), examples=8, transports=("processes",))
     assert found.failure == ""
     assert found.verdict is Verdict.HOLDS
     assert found.capabilities.lag == 0
