@@ -1,11 +1,11 @@
-"""Which ranks others have left behind, and what such a rank needs of its own before it can follow."""
+"""Which ranks others have left behind, and the next command that such a rank needs to follow."""
 
 from __future__ import annotations
 
-from rankproof.conformance.commands import Command, first_unfinished
-from rankproof.model.actions import Enqueue, Finish
+from rankproof.conformance.commands import Command, Step, first_unfinished
+from rankproof.model.actions import Attach, Close, Detach, Enqueue, Evict, Finish, Reset
+from rankproof.model.interleaving import Model, next_turn
 from rankproof.model.state import CLOSED, State
-from rankproof.model.system import Model
 
 
 def is_behind(model: Model, state: State, rank: int) -> bool:
@@ -27,3 +27,20 @@ def own_due(state: State, rank: int) -> Command:
         if content.next < max(peer.lanes[lane].next for peer in state.ranks)
     ]
     return Enqueue(rank, *(behind or [(0, 0)])[0])
+
+
+def next_due(model: Model, state: State, rank: int) -> Command:
+    """The next command that takes a free rank through what another has gone through, or else one step further."""
+    me, ahead = state.ranks[rank], state.ahead_of(rank)
+    wanted = ahead[0].enqueued if ahead else None
+    if not ahead and model.scenario.aligned_enqueue:
+        wanted = tuple(max(peer.lanes[lane].next for peer in state.ranks) for lane in range(len(me.lanes)))
+    for lane, content in enumerate(me.lanes):
+        if wanted is not None and content.next < wanted[lane]:
+            return Enqueue(rank, lane, content.next)
+    due = next_turn(model, state, rank)
+    if isinstance(due, Evict):
+        evicted = me.lanes[due.lane]
+        unfinished = [ack for ack in evicted.waiting if ack not in evicted.finished]
+        return Finish(rank, due.lane, unfinished[0]) if unfinished else due
+    return due if isinstance(due, Reset | Attach | Detach | Close) else Step(rank)

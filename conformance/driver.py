@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.catching_up import is_behind, own_due
+from rankproof.conformance.catching_up import is_behind, next_due, own_due
 from rankproof.conformance.commands import (
     TIMING,
     Command,
@@ -21,23 +21,18 @@ from rankproof.conformance.commands import (
     is_by_size,
     kinds,
 )
-from rankproof.conformance.comparing import as_compared, differences, expected
-from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised, where
+from rankproof.conformance.judging import Judge
+from rankproof.conformance.outcome import Ok, Outcome, Raised
 from rankproof.conformance.ranks import Ranks, Unruly
 from rankproof.conformance.replies import Compared, HarnessLost, Mismatch, Reply
-from rankproof.conformance.underway import Begun, next_due, noticed, path_of
+from rankproof.conformance.underway import Begun, noticed, path_of
 from rankproof.model.actions import Action, Crash, Enqueue, Evict, Finish, Flush, Pop, Reset, Throw
-from rankproof.model.errors import BadInput
 from rankproof.model.interleaving import Disabled, Model, apply, next_phase, promise
 from rankproof.model.properties import CHECKED, Property, Transition
 from rankproof.model.schedule import Schedule
 from rankproof.model.state import CLOSED, RankState, State
 
 __all__ = ["Command", "Compared", "Driver", "HarnessLost", "Mismatch", "Ranks", "Reply", "Step", "Unruly"]
-
-
-EARLY = 0.02
-"""Seconds within which a rank is seen to have ended a step in which it was to wait for its own acks."""
 
 
 _TIMING = tuple(TIMING.values())
@@ -83,6 +78,7 @@ class Driver:
         self._unruly = ranks if isinstance(ranks, Unruly) else None
         self._capabilities = capabilities
         self._checked = checked
+        self._judge = Judge(capabilities, self._unruly, self.schedule)
         self._busy: dict[int, Begun] = {}
         self._held: dict[int, Begun] = {}
         self._stopped: int | None = None
@@ -238,7 +234,7 @@ class Driver:
         *before, (name, arguments) = calls_of(command, me, self._capabilities) or (("", ()),)
         for method, given in before:
             self._ranks.send(rank, method, *given)
-            self._require_ok(rank, method, self._ranks.receive(rank))
+            self._judge.require_ok(rank, method, self._ranks.receive(rank), self._busy | self._held)
         if isinstance(command, _ENDS) and self._unruly:
             self._unruly.kill(rank, _SIGNAL[type(command)])
         if name:
@@ -258,9 +254,7 @@ class Driver:
             if self._busy.pop(rank).name and isinstance(command, Crash):
                 self._unruly.receive(rank)  # that it died, or the last that it said
         else:
-            if not isinstance(early := self._unruly.receive(rank, EARLY), Hung):
-                text = f"rank {rank}, step: the subject ended it ({early}) before its own acks had finished"
-                raise Mismatch(text, self.schedule(), Reply(rank, "step", early, early=True))
+            self._judge.require_still_within(rank)
         for method, given in calls_of(command, self.state.ranks[rank], self._capabilities):
             self._unruly.aside(rank, method, *given)
         action = Crash(rank) if isinstance(command, Freeze) else command
@@ -309,48 +303,17 @@ class Driver:
         self.state = after
 
     def _compare(self, rank: int, busy: Begun, outcome: Outcome) -> None:
+        """Holds a reply against the model; a rank that has ended must raise, and again when it is asked for more."""
         if not busy.name:
             return
         me = self.state.ranks[rank]
         if me.error and me.error != CLOSED:
-            self._require_raised(rank, busy.name, me.error, outcome)
+            self._judge.require_raised(rank, busy.name, me.error, outcome)
             self._ranks.send(rank, "flush")
-            self._require_raised(rank, "flush", me.error, self._ranks.receive(rank))
+            self._judge.require_raised(rank, "flush", me.error, self._ranks.receive(rank))
             self.compared.append(Compared(rank, busy.name, ((),) * len(me.lanes)))
             return
-        value = self._require_ok(rank, busy.name, outcome)
+        value = self._judge.require_ok(rank, busy.name, outcome, self._busy | self._held)
         if isinstance(busy.command, Step | Flush | Reset | Evict):
-            model, seen = as_compared(expected(me, busy.popped, self._capabilities), value, self._capabilities)
-            if lines := list(differences(model, seen)):
-                differs = "\n".join([f"rank {rank}, {busy.name}: the subject differs from the model", *lines])
-                raise Mismatch(differs, self.schedule(), Reply(rank, busy.name, Ok(seen), model))
+            self._judge.require_same(rank, busy, me, value)
             self.compared.append(Compared(rank, busy.name, busy.popped))
-
-    def _require_raised(self, rank: int, name: str, error: str, outcome: Outcome) -> None:
-        _require_seen(rank, outcome)
-        if not isinstance(outcome, Raised):
-            text = f"rank {rank}, {name}: the subject goes on ({outcome}) where the model's rank has ended: {error}"
-            raise Mismatch(text, self.schedule(), Reply(rank, name, outcome))
-
-    def _require_ok(self, rank: int, name: str, outcome: Outcome) -> object:
-        _require_seen(rank, outcome)
-        if isinstance(outcome, Raised) and outcome.kind == BadInput.__name__:
-            raise BadInput(outcome.message)
-        if not isinstance(outcome, Ok):
-            words = where(outcome)
-            text = f"rank {rank}, {name}: the subject {outcome}{f' ({words})' if words else ''}"
-            raise Mismatch("\n".join([text, *self._also()]), self.schedule(), Reply(rank, name, outcome))
-        return outcome.value
-
-    def _also(self) -> Iterator[str]:
-        """What has become of the other ranks that are within a command; one of them may be the cause."""
-        for rank, begun in sorted((self._busy | self._held).items()):
-            if begun.name and self._unruly:
-                outcome = self._unruly.receive(rank, EARLY)
-                if not isinstance(outcome, Ok | Hung):
-                    yield f"  rank {rank}, {begun.name}: {outcome}"
-
-
-def _require_seen(rank: int, outcome: Outcome) -> None:
-    if outcome == Died(None):
-        raise HarnessLost(f"nobody saw how rank {rank} ended: the supervisor of the rank processes was killed too")

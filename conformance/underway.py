@@ -11,23 +11,16 @@ from rankproof.conformance.commands import Command, Continue, Freeze, Idle, Step
 from rankproof.conformance.comparing import Acks
 from rankproof.model.actions import (
     Action,
-    Attach,
     Between,
     Change,
-    Close,
     Count,
     Crash,
-    Detach,
-    Enqueue,
-    Evict,
-    Finish,
     Notice,
     Pop,
-    Reset,
     Throw,
     Wait,
 )
-from rankproof.model.interleaving import Disabled, Model, apply, drained_by, next_phase, next_turn
+from rankproof.model.interleaving import Disabled, Model, apply, drained_by, next_phase
 from rankproof.model.state import LaneState, State
 
 Path: TypeAlias = list[tuple[Action, State]]
@@ -106,23 +99,6 @@ def noticed(model: Model, state: State, rank: int, path: Path) -> Path:
     before = before if len(before) < len(path) else []
     after = apply(model, before[-1][1] if before else state, Notice(rank))
     return path if isinstance(after, Disabled) else [*before, (Notice(rank), after)]
-
-
-def next_due(model: Model, state: State, rank: int) -> Command:
-    """The next command that takes a free rank through what another has gone through, or else one step further."""
-    me, ahead = state.ranks[rank], state.ahead_of(rank)
-    wanted = ahead[0].enqueued if ahead else None
-    if not ahead and model.scenario.aligned_enqueue:
-        wanted = tuple(max(peer.lanes[lane].next for peer in state.ranks) for lane in range(len(me.lanes)))
-    for lane, content in enumerate(me.lanes):
-        if wanted is not None and content.next < wanted[lane]:
-            return Enqueue(rank, lane, content.next)
-    due = next_turn(model, state, rank)
-    if isinstance(due, Evict):
-        evicted = me.lanes[due.lane]
-        unfinished = [ack for ack in evicted.waiting if ack not in evicted.finished]
-        return Finish(rank, due.lane, unfinished[0]) if unfinished else due
-    return due if isinstance(due, Reset | Attach | Detach | Close) else Step(rank)
 
 
 def _newly_popped(before: tuple[LaneState, ...], after: tuple[LaneState, ...]) -> Acks:

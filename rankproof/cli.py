@@ -39,7 +39,7 @@ def command() -> int:
     """
     code = main()
     gc.freeze()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is None
         try:
             stream.flush()
         except OSError:  # or the interpreter would try again, and end with a code of its own

@@ -96,8 +96,7 @@ def report(output: Output, progress: Progress, faults: Sequence[Fault]) -> Verdi
     )
     heads = [str(place) for place, _ in enumerate(PROPERTIES, 1)]
     output.say((_line("", heads), "head"))
-    rows: list[Row] = []
-    progress("matrix")
+    rows: list[Row] = []  # no word of progress before the first: as in `proving`, for the sake of copies
     for row in parallel.each(row_of, [fault.name for fault in faults], size=_size):
         rows.append(row)
         output.say(_line(row.fault.name, [cell.sign for cell in row.cells]))

@@ -8,6 +8,7 @@ import gc
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def each(
     held, watched = _held_pipe()
     workers: list[_Worker] = []
     try:
-        for _ in range(min(len(items), os.cpu_count() or 1, MOST)):
+        for _ in range(min(len(items), _cores(), MOST)):
             workers.append(_start(function, watched, [held, *(worker.connection for worker in workers)]))
         yield from _in_order(items, workers, size)
     finally:
@@ -74,6 +75,11 @@ def each(
             worker.process.join(_END_S)
             worker.connection.close()
         watched.close()
+
+
+def _cores() -> int:
+    """How many cores this process may use, which can be fewer than there are."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @dataclass
@@ -200,14 +206,17 @@ def _work(
     while True:
         try:
             item = connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         outcome: _Done[Result] | _Failed
         try:
             outcome = _Done(function(item))
         except Exception as error:
             outcome = _Failed(_sendable(error))
-        connection.send(outcome)
+        try:
+            connection.send(outcome)
+        except (BrokenPipeError, ConnectionResetError):
+            return
 
 
 def _keep_memory() -> None:

@@ -108,7 +108,7 @@ def test_what_only_processes_show_is_found_and_made_small_there(shared_launcher:
         launcher=shared_launcher,
     )
     assert (found.verdict, found.found_in, found.memory) == (Verdict.VIOLATED, "processes", None)
-    assert "RankDivergence: round 1: the ranks differ in round" in found.failure, "the tensor holds no rank's words yet"
+    assert found.breaks in ("exact-delay", "finished-before-pop")
 
 
 def test_a_read_before_the_wait_is_found_each_time_because_memory_lands_results_late(

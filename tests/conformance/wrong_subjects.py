@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from torch.distributed import ProcessGroupGloo
+
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.engines.described import DescribedSubject
 from rankproof.conformance.memory_group import MemoryConfig
@@ -14,6 +16,7 @@ from rankproof.conformance.reference import Opened, ReferenceSubject, as_planned
 from rankproof.conformance.subject import Observation, SubjectConfig
 from rankproof.impl.acks import LaneKind
 from rankproof.impl.chain import FollowerAckSync
+from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.frame import StepResult
 from rankproof.impl.guards import Agreement
 from rankproof.impl.plan import Topology
@@ -100,11 +103,13 @@ class EvictsNothing(ReferenceSubject):
         return self.flush()
 
 
-def _opened_with(wrong: Callable[[Transport, int], Transport]) -> Opened:
+def _opened_with(
+    wrong: Callable[[Transport, int], Transport], wire: Callable[[ProcessGroupGloo], Transport] = ExchangeTransport
+) -> Opened:
     def opened(transport: Transport, lanes: Mapping[str, LaneKind]) -> AckSync:
         return PipelinedAckSync(wrong(transport, len(lanes)), lanes)
 
-    return on_one_group(opened)
+    return on_one_group(opened, wire)
 
 
 def _with(wrong: Callable[[Transport, int], Transport]) -> ReferenceSubject:
@@ -187,7 +192,10 @@ def evicts_nothing() -> ReferenceSubject:
 
 
 class ReadsBeforeWait(Passing):
-    """Takes the result of a round out of its tensor as soon as a step begins, and waits for it only then."""
+    """Takes the result of a round out of its tensor as soon as a step begins, and waits for it only then.
+
+    Until a MIN all_reduce is over that tensor holds the rank's own offer, or by luck what it comes to.
+    """
 
     def __init__(self, inner: Transport, lanes: int) -> None:
         super().__init__(inner, lanes)
@@ -195,7 +203,7 @@ class ReadsBeforeWait(Passing):
         self.gloo = inner
 
     def agreed(self, round_number: int) -> tuple[int, ...]:
-        early = self.gloo._result(tuple(self.gloo._in_flight[0].tensor.tolist()))
+        early = tuple(self.gloo._in_flight[0].tensor.tolist())
         super().agreed(round_number)
         return early
 
@@ -271,7 +279,7 @@ class ObjectsLater(ReferenceSubject):
 
 
 def reads_before_wait() -> ReferenceSubject:
-    return _with(ReadsBeforeWait)
+    return ReferenceSubject(_opened_with(ReadsBeforeWait, GlooTransport))
 
 
 def aborts_when_it_pops() -> ReferenceSubject:

@@ -140,3 +140,10 @@ def test_a_report_goes_on_where_nobody_takes_the_words_of_its_progress() -> None
         )
     assert ran.stdout.decode().splitlines()[-1].startswith("holds: ")
     assert ran.returncode == 0
+
+
+@pytest.mark.parametrize(("closed", "arguments", "code"), [(">&-", "explain", 0), ("2>&-", "refute nobody", 2)])
+def test_a_stream_that_was_closed_from_the_start_is_no_error(closed: str, arguments: str, code: int) -> None:
+    command = f"{COMMAND[0]} {arguments} {closed}"
+    answer = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (code, "", "")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rankproof import matrix
+from rankproof import matrix, parallel
 from rankproof.matrix import Cell, Row, cells_of, row_of
 from rankproof.model.explorer import explore
 from rankproof.model.faults import FAULTS
@@ -155,6 +155,20 @@ def test_the_faults_with_the_most_states_are_begun_first() -> None:
     begun = sorted(FAULTS, key=lambda name: -matrix._size(name))
     assert begun[0] == "two-reduces-in-one-round"
     assert set(begun[1:3]) == {"follower-pops-at-once", "agreement-in-halves"}
+
+
+def test_the_report_has_them_begun_in_that_order(
+    monkeypatch: pytest.MonkeyPatch, rankproof: Callable[..., Any]
+) -> None:
+    asked: list[Any] = []
+
+    def here(function: Callable[[str], Row], names: list[str], *, size: object) -> Iterator[Row]:
+        asked.append(size)
+        return map(function, names)
+
+    monkeypatch.setattr(parallel, "each", here)
+    assert rankproof("refute", "--matrix", "use-before-wait").code == 0
+    assert asked == [matrix._size]
 
 
 def test_a_fault_that_the_solver_does_not_read_says_why_in_words(rankproof: Callable[..., Any]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -70,7 +72,7 @@ def test_processes_end_with_the_one_that_started_them_even_by_a_kill(method: str
     program = tmp_path / "program.py"
     program.write_text(dedent(lines))
     with subprocess.Popen([sys.executable, program]) as parent:
-        wait_until(lambda: len(list(folder.iterdir())) == min(2, os.cpu_count() or 1))
+        wait_until(lambda: len(list(folder.iterdir())) == min(2, parallel._cores()))
         parent.kill()
     workers = [int(path.name) for path in folder.iterdir()]
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
@@ -90,6 +92,43 @@ def test_the_largest_items_are_begun_first(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(parallel, "MOST", 1)
     small, large, middle = map(int, each(getoutput, ["date +%s%N", "date +%s%N   ", "date +%s%N  "], size=len))
     assert large < middle < small
+
+
+def test_a_process_leaves_alone_what_was_there_and_looks_for_garbage_seldom() -> None:
+    lines = """
+        import gc
+        from rankproof.parallel import each
+        def kept(_):
+            return gc.get_threshold()[0], gc.get_freeze_count() > 0
+        print(list(each(kept, range(2))))
+    """
+    assert said_by(dedent(lines)) == str([(parallel._GARBAGE, True)] * 2)
+    assert parallel._GARBAGE > 100 * gc.get_threshold()[0]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told to keep memory")
+def test_a_process_keeps_large_pieces_of_memory_for_what_comes_next() -> None:
+    lines = """
+        import ctypes, resource
+        from rankproof.parallel import each
+        def pages_got_anew(_):
+            library = ctypes.CDLL(None)
+            library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+            library.free.argtypes = [ctypes.c_void_p]
+            for _again in range(2):
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                piece = library.malloc(20 << 20)
+                ctypes.memset(piece, 1, 20 << 20)
+                library.free(piece)
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        print(max(each(pages_got_anew, range(2))))
+    """
+    assert int(said_by(dedent(lines))) < 100
+
+
+def test_as_many_processes_are_started_as_there_are_cores_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "_cores", lambda: 1)
+    assert len(set(each(getoutput, ["echo $PPID"] * 4))) == 1
 
 
 def test_one_item_needs_no_process() -> None:

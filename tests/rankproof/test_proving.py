@@ -205,3 +205,16 @@ def test_a_witness_has_a_value_for_each_rank(rankproof: Callable[..., Any], one_
     assert lines[place + 1].startswith("    witness: ")
     (proof,) = json.loads(rankproof("prove", "--witness", "--format", "json").out)["proofs"]
     assert any(line.startswith("ranks = rank 0") for line in proof["witness"])
+
+
+def test_what_is_about_bits_is_begun_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def nothing(*_: object, size: object) -> Iterator[Proof]:
+        asked.append(size)
+        return iter(())
+
+    monkeypatch.setattr(parallel, "each", nothing)
+    assert list(proving.answers(["named-divergence/words", "same-pops/step"], cross_check=False)) == []
+    (size,) = asked
+    assert size(["named-divergence/words"]) > size(["same-pops/step"])
