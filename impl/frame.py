@@ -33,6 +33,10 @@ class StepResult:
     detached: dict[str, list[Ack]] = field(default_factory=dict)
 
 
+_NOTHING = StepResult()
+"""What a frame holds between two calls; it is never handed out."""
+
+
 class Frame:
     """Lets one call at a time in, none after `close` or a failure, and leaves the group on either.
 
@@ -48,7 +52,7 @@ class Frame:
         self._first_cause: SyncError | None = None
         self._call = ""
         self._before = lanes.snapshot()
-        self._result = StepResult()
+        self._result = _NOTHING
         self.closed = False
 
     @property
@@ -75,9 +79,13 @@ class Frame:
     def call(self, name: str) -> Frame:
         """A turn with a result that is handed out only where nothing is raised; what is raised breaks the object."""
         self.begin(name)
-        self._call = name
-        self._before = lanes = self.lanes.snapshot()
-        self._result = StepResult({lane: [] for lane in lanes})
+        try:
+            self._call = name
+            self._before = lanes = self.lanes.snapshot()
+            self._result = StepResult({lane: [] for lane in lanes})
+        except BaseException:  # an interrupt: nothing is done yet, and the next call finds the turn free
+            self._turn.release()
+            raise
         return self
 
     def __enter__(self) -> StepResult:
@@ -88,6 +96,7 @@ class Frame:
             if error is not None:
                 self._fail(error)
         finally:
+            self._result = _NOTHING  # the acks are the caller's now: what their events hold is not held here
             self._turn.release()
 
     def _fail(self, error: BaseException) -> None:

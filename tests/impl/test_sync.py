@@ -1,7 +1,9 @@
 """Blocking and pipelined agreement, on ranks joined in memory."""
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +12,7 @@ from rankproof.impl import board
 from rankproof.impl.acks import FINISHED, Ack, LaneKind
 from rankproof.impl.errors import Misuse, RankDivergence, StepFailed, StepTimeout, SyncError
 from rankproof.impl.frame import StepResult
+from rankproof.impl.lanes import Lanes
 from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
 from tests.impl.conftest import DEADLINE, Group, ManualEvent, MemoryNetwork, ThrowingEvent, names
 
@@ -220,6 +223,30 @@ def test_an_interrupt_passes_through_and_breaks_the_object(pipelined: Group) -> 
         rank.step()
     with pytest.raises(StepFailed, match="KeyboardInterrupt"):
         rank.step()
+
+
+def test_an_interrupt_before_anything_is_done_leaves_the_turn_to_the_next_call(
+    pipelined: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: Lanes) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(Lanes, "snapshot", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pipelined.ranks[0].step()
+    pipelined.step()
+    assert [rank.in_flight for rank in pipelined.ranks] == [1, 1]
+
+
+def test_what_was_popped_is_not_held_any_longer_than_the_caller_holds_it(either: Group) -> None:
+    events = [ManualEvent(finished=True) for _ in either.ranks]
+    gone = weakref.ref(events[0])
+    for rank in either.ranks:
+        rank.enqueue("write", Ack("a", events.pop(0)))
+    assert "a" in [*either.step(), *either.step()]
+    gc.collect()
+    assert gone() is None
 
 
 def test_after_a_failure_every_call_raises_the_first_cause(pipelined: Group) -> None:
