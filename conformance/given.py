@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import get_args
 
-from rankproof.conformance.capabilities import Capabilities
+from rankproof.conformance.capabilities import Capabilities, Mishap
 from rankproof.conformance.commands import Command
 from rankproof.conformance.driver import Driver, Mismatch
 from rankproof.conformance.machine import Failure, Findings
@@ -47,13 +47,10 @@ def _read(word: str) -> Command:
 
 
 def world_of(held_to: Capabilities, ranks: int, commands: Sequence[Command]) -> Model:
-    """The first of the worlds of a subject that has every kind of these commands; the last where none has."""
+    """The world of a subject that these commands are for: that of its mishaps, where one is among them."""
     worlds = held_to.models(ranks)
-    mishaps = any(type(each).__name__.lower() in _OF_MISHAPS for each in commands)
-    return worlds[-1 if mishaps else 0]
-
-
-_OF_MISHAPS = {"lose", "swap", "stall", "throw", "crash", "freeze"}
+    goes_wrong = any(KINDS[name] is type(each) for name in get_args(Mishap) for each in commands)
+    return worlds[-1 if goes_wrong else 0]
 
 
 def give(

@@ -26,7 +26,6 @@ from rankproof.progress import Progress
 LIMIT = 200_000
 """States after which a search gives up; several times what the largest world has."""
 
-
 MOST_KEPT = 6_000_000
 """States to keep where one world is asked for by its bounds: about a gigabyte. Of N ranks most have N! orders, of
 which one is kept."""

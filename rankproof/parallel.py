@@ -222,8 +222,8 @@ def _work(
 def _keep_memory() -> None:
     """Has the C library keep what is freed for what comes next, where it is glibc.
 
-    By default it gives large pieces back to the system. A solver asks for 16 MB of them for each question, and to get
-    as many pages anew took a quarter of the time of all proofs.
+    By default it gives large pieces back to the system, and a solver asks for 16 MB of them whenever it is made: to get
+    the pages anew is a few hundredths of the time of all proofs.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):  # TypeError: Windows has no library of that name
         set_option = ctypes.CDLL(None).mallopt

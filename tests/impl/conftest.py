@@ -11,16 +11,19 @@ from typing import TypeAlias
 import pytest
 from torch._C._distributed_c10d import HashStore, PrefixStore, Store
 
-from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.acks import FINISHED, Ack, LaneKind
 from rankproof.impl.errors import StepTimeout
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Plan, Topology, plan_for
-from rankproof.impl.sync import AckSync
+from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
 from tests.impl.ranks import Ranks, Start
 
 DEADLINE = 5.0
 """Seconds after which a thread or a process of a test is taken to hang."""
+
+LANES: dict[str, LaneKind] = {"write": "prefix", "load": "prefix", "backup": "size"}
+Kind = type[AckSync]
 
 
 @dataclass
@@ -200,3 +203,35 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield ranks
     for group in running:
         group.end()
+
+
+def group_of(kind: Kind, world: int = 2, combine: Callable[..., int] = min) -> Group:
+    """Ranks of one kind. A pipelined rank that is driven in order never waits; a blocking one does, in its thread."""
+    network = MemoryNetwork(world, DEADLINE if kind is BlockingAckSync else 0.0, combine)
+    return Group([kind(transport, LANES) for transport in network.transports], network)
+
+
+@pytest.fixture
+def pipelined() -> Group:
+    return group_of(PipelinedAckSync)
+
+
+@pytest.fixture(params=[BlockingAckSync, PipelinedAckSync])
+def either(request: pytest.FixtureRequest) -> Group:
+    return group_of(request.param)
+
+
+def every_call(rank: AckSync) -> list[Callable[[], object]]:
+    """Each call that a closed or broken object refuses; close() itself, which may come twice, is not among them."""
+    return [
+        rank.step,
+        rank.drain,
+        rank.reset,
+        lambda: rank.step(-1),
+        lambda: rank.evict("write"),
+        lambda: rank.evict("no such lane"),
+        lambda: rank.enqueue("write", Ack("a", FINISHED)),
+        lambda: rank.attach({"more": "size"}),
+        lambda: rank.detach("load"),
+        rank.fall_back,
+    ]

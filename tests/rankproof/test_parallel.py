@@ -126,6 +126,29 @@ def test_a_process_keeps_large_pieces_of_memory_for_what_comes_next() -> None:
     assert int(said_by(dedent(lines))) < 100
 
 
+@pytest.mark.parametrize(
+    ("receiving", "sending"),
+    [
+        ("raise EOFError", "raise AssertionError"),
+        ("raise ConnectionResetError", "raise AssertionError"),
+        ("return 1", "raise BrokenPipeError"),
+        ("return 1", "raise ConnectionResetError"),
+    ],
+)
+def test_a_process_whose_starter_is_gone_ends_without_a_word(receiving: str, sending: str) -> None:
+    lines = f"""
+        from multiprocessing import Pipe
+        from rankproof import parallel
+        class Gone:
+            def recv(self): {receiving}
+            def send(self, outcome): {sending}
+        watched, held = Pipe(duplex=False)
+        parallel._work(str, Gone(), watched, [])
+        print("ended")
+    """
+    assert said_by(dedent(lines)) == "ended"
+
+
 def test_as_many_processes_are_started_as_there_are_cores_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_cores", lambda: 1)
     assert len(set(each(getoutput, ["echo $PPID"] * 4))) == 1
