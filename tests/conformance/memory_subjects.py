@@ -212,6 +212,16 @@ def gathers() -> Doing:
     return Doing(first_from_each)
 
 
+def keeps_what_it_gave() -> Doing:
+    kept: list[int] = []
+
+    def grow(_group: dist.ProcessGroup, rank: int) -> list[int]:
+        kept.append(rank)
+        return kept
+
+    return Doing(grow, grow)
+
+
 def trades() -> Doing:
     return Doing(one_from_each)
 

@@ -159,6 +159,12 @@ def test_what_only_processes_have_is_refused_and_remembered(subject: str, what: 
         assert ranks.unsupported == f"the in-memory group has no {what}"
 
 
+def test_what_a_rank_gave_stays_as_it_was_also_where_it_goes_on_to_change_it() -> None:
+    with ranks_of("keeps_what_it_gave") as ranks:
+        first, second = ranks.call(1, "step"), ranks.call(1, "step")
+        assert (first, second) == (Ok([1]), Ok([1, 1]))
+
+
 def test_an_exchange_that_cannot_be_cut_into_equal_pieces_is_refused_where_it_is_issued() -> None:
     with ranks_of("trades_what_cannot_be_cut") as ranks:
         assert ranks.call(0, "step") == Raised("ValueError", "[3] into [3] in 2 equal pieces: it cannot be cut")
@@ -211,6 +217,7 @@ def test_a_wait_in_a_thread_of_the_subjects_own_ends_when_its_peers_have_come_an
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a thread where it may run")
 def test_threads_that_take_turns_share_a_core_as_a_batch_and_what_comes_after_does_not() -> None:
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # or what an earlier test has left would do as well
     allowed = os.sched_getaffinity(0)
     with MemoryRanks(2, factory="rankproof.conformance.reference:pipelined", timeout=3.0) as ranks:
         (here,) = os.sched_getaffinity(0)

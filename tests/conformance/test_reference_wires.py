@@ -1,0 +1,28 @@
+"""How the rounds of the reference subjects travel: as those of the implementation that is handed out."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.reference import ReferenceSubject
+from rankproof.impl.exchange import ExchangeTransport
+from rankproof.impl.transport import GlooTransport
+
+
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [
+        ("pipelined", ExchangeTransport),
+        ("blocking", ExchangeTransport),
+        ("depth_2", ExchangeTransport),
+        ("with_storage", ExchangeTransport),
+        ("reduced", GlooTransport),
+        ("reduced_with_storage", GlooTransport),
+    ],
+)
+def test_rounds_are_exchanged_as_open_ack_sync_does_and_reduced_where_the_name_says_so(name: str, wire: type) -> None:
+    with MemoryRanks(2, factory=f"rankproof.conformance.reference:{name}", timeout=3.0) as ranks:
+        subject = ranks._seats[0].subject
+        assert isinstance(subject, ReferenceSubject)
+        assert type(subject._sync._transport) is wire
