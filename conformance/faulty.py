@@ -252,7 +252,11 @@ FAULTY: dict[str, Faulty] = {
     "enqueued-digest-unaligned": Faulty(
         _PIPELINED, "engine", _held(aligned_enqueue=False, evicts=0, resets=0), needs_words=True
     ),
-    "no-deadline": Faulty(_over(wires.PatientTransport), model=_held(crashes=1, closes=0)),
+    "no-deadline": Faulty(
+        _over(wires.PatientTransport),
+        model=_held(crashes=1, closes=0),
+        capabilities=Capabilities(survives=frozenset({"crash"})),
+    ),
     "carry-on-after-throw": Faulty(_with(steps.CarriesOn), model=_held(throws=1, closes=0)),
     "kept-buffer": Faulty(_fills_again),
     "unbounded-issue": Faulty(_never_waits),

@@ -46,6 +46,13 @@ def test_what_a_faulty_subject_is_held_to_is_right() -> None:
         assert each.model.scenario.lanes == each.capabilities.names
 
 
+def test_a_rank_is_killed_where_the_schedule_of_a_fault_needs_it() -> None:
+    """Of a subject that declares to survive no crash nobody is killed, whatever its model says."""
+    needing = {name for name, each in FAULTY.items() if each.model.scenario.crashes}
+    assert needing == {"no-deadline"}
+    assert all("crash" in FAULTY[name].capabilities.survives for name in needing)
+
+
 def test_an_engine_is_at_fault_where_its_schedule_says_what_goes_wrong_or_that_ranks_are_not_aligned() -> None:
     for name, each in FAULTY.items():
         scenario = each.model.scenario
@@ -109,6 +116,7 @@ def test_without_its_fault_a_faulty_subject_conforms(shared_launcher: Launcher) 
         ("count-before-pop", "error: Misuse: lane ", "error: Misuse: lane "),
         ("max-instead-of-min", "silent: pops ", "named: "),
         ("divergent-enqueue", "silent: goes on where it should raise (enqueued)", AS_THE_MODEL),
+        ("no-deadline", "hang: no error either", "hang: no error either"),
     ],
 )
 def test_a_fault_is_found_on_real_processes(name: str, begins: str, with_words: str, shared_launcher: Launcher) -> None:
