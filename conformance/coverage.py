@@ -18,7 +18,7 @@ class Coverage:
 
     taken  the same of the commands that the model does not have, such as to stop a rank
     never  those among them that never came: more schedules, or another seed, may bring them
-    left_out  the actions of the model that no schedule of this subject has, as it does not declare what they need
+    left_out  the actions of the model that no schedule of this subject has: it does not declare them, or none can
     """
 
     taken: Mapping[str, int]
@@ -36,7 +36,7 @@ class Coverage:
         if self.never:
             said.append(f"never taken: {', '.join(self.never)}; more schedules may, or another seed")
         if self.left_out:
-            said.append(f"not asked, as the subject does not declare it: {', '.join(self.left_out)}")
+            said.append(f"not asked, since it does not declare them or no subject can: {', '.join(self.left_out)}")
         return said
 
 

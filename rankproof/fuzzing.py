@@ -101,14 +101,14 @@ def report(output: Output, progress: Progress, plan: Plan, folder: Path | None =
     """Holds a subject against the model of its lag; a schedule that differs is written into `folder`, and told about.
 
     The JSON document has `subject`, `ranks`, `lag`, `seed`, `examples`, `commands`, `steps`, `popped`, `seconds`,
-    `taken` (how often each action of the model was that may come), `never_taken` (those at 0), `not_asked` (the others,
-    which need what the subject does not declare), `failure` (empty where nothing went wrong), `breaks` (the
-    property, or empty), `differences` (each with `field`, `model` and `subject`), `remark` (what such a difference
-    usually comes from, or empty), `found_in` ("memory", "processes" or
-    empty), `reproduced` (on processes: true, false or null), `on_processes`, `ended_early` (why no smaller schedule was
-    looked for any more, or empty), `last_words`, `program` (that shows it again), `schedule` (the smallest that went
-    wrong, or null), `again` (the command line that shows it, or empty), `driven` (what of a published engine, or empty)
-    and `file` (or null). Raises BadInput for what cannot be run.
+    `taken` (how often each action of the model was that may come), `never_taken` (those at 0), `not_asked` (the
+    others, which need what the subject does not declare, or what none can), `failure` (empty where nothing went
+    wrong), `breaks` (the property, or empty), `differences` (each with `field`, `model` and `subject`), `remark` (what
+    such a difference usually comes from, or empty), `found_in` ("memory", "processes" or empty), `reproduced` (on
+    processes: true, false or null), `on_processes`, `ended_early` (why no smaller schedule was looked for any more, or
+    empty), `last_words`, `program` (that shows it again), `schedule` (the smallest that went wrong, or null), `again`
+    (the command line that shows it, or empty), `driven` (what of a published engine, or empty) and `file` (or null).
+    Raises BadInput for what cannot be run.
     """
     if plan.source and plan.subject in REFERENCE.values():
         raise BadInput("--source names an engine; give the subject that drives it by --subject")

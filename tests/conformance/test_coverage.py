@@ -54,8 +54,8 @@ def test_what_came_is_counted_and_what_never_did_is_named() -> None:
     assert found.lines() == [
         "actions taken: count 3, issue 1,200",
         "never taken: enqueue, finish, flush, close, wait, pop; more schedules may, or another seed",
-        "not asked, as the subject does not declare it: lose, swap, stall, withdraw, reset, evict, attach, detach, "
-        "decline, change, throw, crash, notice",
+        "not asked, since it does not declare them or no subject can: lose, swap, stall, withdraw, reset, evict, "
+        "attach, detach, decline, change, throw, crash, notice",
     ]
 
 

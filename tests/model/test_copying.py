@@ -40,6 +40,8 @@ def test_what_is_no_field_is_refused_by_name() -> None:
 def test_a_copy_is_as_frozen_as_what_it_was_made_of() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         replace(RANK, issued=3).issued = 4  # type: ignore[misc] # that is the point
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        replace(LANE, next=6).next = 7  # type: ignore[misc] # likewise
 
 
 @pytest.mark.parametrize("kind", [LaneState, RankState, State])
