@@ -6,22 +6,25 @@ from collections import deque
 from collections.abc import Mapping
 
 from rankproof.impl.acks import Ack, LaneKind
+from rankproof.impl.guards import Agreement, Offer
+from rankproof.impl.ledger import Ledger
+from rankproof.impl.rounds import CarriedRounds, Rounds
 from rankproof.impl.transport import Transport
 
 
 class BareSync:
-    """What sglang#39903 proposes: one round in flight, and no guard word, digest or lock to notice a difference by.
+    """What sglang#39903 proposes: one round in flight, and no guard word, digest or inbox to notice a difference by.
 
     It is here to be measured against, and not to be used. Lanes are plain deques, so that what the implementation's
-    lanes cost shows as well.
+    lanes cost shows as well. Its rounds are carried as those of the implementation are.
     """
 
     def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
         """Takes over the transport."""
-        self._transport = transport
+        self._rounds = CarriedRounds(CountsAlone(transport, Ledger()), 1)
         self._lanes: dict[str, deque[Ack]] = {name: deque() for name in lanes}
         self._issued = 0
-        self._consumed = 0
+        self._in_flight: Offer | None = None
 
     def enqueue(self, lane: str, ack: Ack) -> None:
         """Puts an ack at the end of a lane."""
@@ -31,20 +34,32 @@ class BareSync:
         """Waits for the round that is in flight, pops, counts, and issues the next."""
         self.drain()
         self._issued += 1
-        self._transport.offer(self._issued, [_ready(lane) for lane in self._lanes.values()])
+        counts = tuple(map(_ready, self._lanes.values()))
+        self._in_flight = Offer(counts, False, 0, self._issued, 1, 0, 0, 0, ())
+        self._rounds.begin(self._in_flight)
 
     def drain(self) -> None:
         """Waits for the round that is in flight, and pops."""
-        if self._consumed < self._issued:
-            self._consumed += 1
-            counts = self._transport.agreed(self._consumed)
-            for lane, count in zip(self._lanes.values(), counts, strict=True):
+        if self._in_flight is not None:
+            agreed, self._in_flight = self._rounds.agreed(self._in_flight), None
+            for lane, count in zip(self._lanes.values(), agreed.counts, strict=True):
                 for _ in range(count):
                     lane.popleft()
 
     def close(self) -> None:
         """Lets go of the transport."""
-        self._transport.close()
+        self._rounds.close()
+
+
+class CountsAlone(Rounds):
+    """Sends and reads the counts of an offer, and nothing else."""
+
+    def send(self, offer: Offer) -> None:
+        self._ledger.digests(offer)  # of no lane
+        self._transport.offer(offer.round, offer.counts)
+
+    def agreed(self, offer: Offer) -> Agreement:
+        return Agreement(counts=self._transport.agreed(offer.round), idle=False, epochs=None, request=0)
 
 
 class Alone:

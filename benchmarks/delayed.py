@@ -39,12 +39,14 @@ class DelayedTransport:
 
     The worker stands in for a wire, and must not cost the caller what a wire does not: it is given a round by `watch`,
     which the caller calls while it is idle anyway. A round that is waited for before that, the caller takes by itself.
+    Where a carrier calls, whose time is nobody's, the worker is given each round at once.
     """
 
-    def __init__(self, inner: Transport, seconds: float) -> None:
+    def __init__(self, inner: Transport, seconds: float, *, at_once: bool = False) -> None:
         """Takes over the transport `inner`."""
         self._inner = inner
         self._seconds = seconds
+        self._at_once = at_once
         self._offered = 0
         self._watched = 0
         self._arriving: deque[_Arriving] = deque()
@@ -71,6 +73,8 @@ class DelayedTransport:
         """Offers it to the other transport at once."""
         self._inner.offer(round_number, vector)
         self._offered = round_number
+        if self._at_once:
+            self.watch()
 
     def watch(self) -> None:
         """Lets the worker wait for what is in flight. To be called after each step, in the time of the forward."""

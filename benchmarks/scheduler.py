@@ -40,11 +40,15 @@ LAGS: Mapping[str, int] = {
     "pipelined": 1,
     "depth 2": 2,
     "depth 4": 4,
+    "inline": 1,
     "unguarded": 1,
     "bare": 1,
     "reduced": 1,
 }
-"""Each way to agree, by its name, and its lag; `alone` is no agreement, and `reduced` is `pipelined` by all_reduce."""
+"""Each way to agree, by its name, and its lag.
+
+`alone` is no agreement, `inline` is `pipelined` without a carrier, and `reduced` is `pipelined` by an all_reduce.
+"""
 
 OF_ITS_OWN: Mapping[str, Callable[[Transport, Mapping[str, LaneKind]], Part]] = {
     "unguarded": UnguardedSync,
@@ -139,10 +143,11 @@ class Transfer:
 class Loop:
     """One part, driven as a scheduler drives it."""
 
-    def __init__(self, part: Part, delayed: DelayedTransport | None, lanes: tuple[str, ...], seed: str) -> None:
+    def __init__(self, part: Part, watch: Callable[[], None] | None, lanes: tuple[str, ...], seed: str) -> None:
+        """`watch` is called between a step and the forward."""
         draw = random.Random(seed)
         self.part = part
-        self._delayed = delayed
+        self._watch = watch
         self._lanes = lanes
         self._clock = Clock()
         self._durations = cycle([draw.randint(0, SLOWEST) for _ in range(997)])
@@ -174,8 +179,8 @@ class Loop:
         began, core = time.perf_counter(), time.thread_time()
         self.part.step()
         core, ended = time.thread_time() - core, time.perf_counter()
-        if self._delayed:
-            self._delayed.watch()
+        if self._watch:
+            self._watch()
         if forward_s:
             time.sleep(max(0.0, ended + forward_s - time.perf_counter()))
         return ended - began, core
@@ -220,6 +225,8 @@ def _loop(kind: str, opening: Opening) -> Loop:
     store = PrefixStore(kind, FileStore(opening.store_file, opening.world))
     group = gloo_group(opening.rank, opening.world, store, opening.timeout, lag)
     gloo = GlooTransport(group) if kind == "reduced" else ExchangeTransport(group)
-    delayed = DelayedTransport(gloo, opening.delay_s) if opening.delay_s else None
-    opened = OF_ITS_OWN.get(kind, partial(AckSync, lag=lag, cumulative=lag > 1))
-    return Loop(opened(delayed or gloo, kinds), delayed, lanes, seed)
+    carried = lag > 0 and kind != "inline"
+    delayed = DelayedTransport(gloo, opening.delay_s, at_once=carried) if opening.delay_s else None
+    opened = OF_ITS_OWN.get(kind, partial(AckSync, lag=lag, cumulative=lag > 1, carrier=carried))
+    watch = delayed.watch if delayed and not carried else None  # where there is a carrier, that is the one who offers
+    return Loop(opened(delayed or gloo, kinds), watch, lanes, seed)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from rankproof.impl.frame import StepResult
-from rankproof.impl.guards import Agreement, Offer
+from collections.abc import Mapping
+
+from rankproof.benchmarks.bare import CountsAlone
+from rankproof.impl.acks import LaneKind
+from rankproof.impl.rounds import CarriedRounds
 from rankproof.impl.sync import PipelinedAckSync
+from rankproof.impl.transport import Transport
 
 
 class UnguardedSync(PipelinedAckSync):
-    """Builds, sends and compares counts alone; the lanes keep their digests of acks, which then nobody looks at."""
+    """Sends counts alone, carried as those of the implementation are; its lanes keep digests, which nobody compares."""
 
-    def _issue(self, counts: tuple[int, ...], step: int, result: StepResult) -> None:
-        number = self._issued + 1
-        self._transport.offer(number, counts)
-        self._issued = number
-        self._in_flight.append(
-            Offer(
-                counts=counts,
-                idle=False,
-                request=0,
-                round=number,
-                mode=self._lag,
-                layout=0,
-                step=step,
-                epoch=0,
-                digests=(),
-            )
-        )
-        result.issued = number
-
-    def _wait(self, offer: Offer) -> Agreement:
-        return Agreement(counts=self._transport.agreed(offer.round), idle=False, epochs=None, request=0)
+    def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
+        """Takes over the transport."""
+        super().__init__(transport, lanes)
+        self._rounds = CarriedRounds(CountsAlone(transport, self._lanes.ledger), self._window)

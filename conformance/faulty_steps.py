@@ -8,10 +8,12 @@ from dataclasses import replace
 from rankproof.conformance.faulty_wires import AskedTransport, KeptTransport
 from rankproof.impl.acks import Ack, LaneKind
 from rankproof.impl.chain import FollowerAckSync
-from rankproof.impl.digests import extended
+from rankproof.impl.digests import EMPTY, extended
 from rankproof.impl.frame import Frame
 from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, Spread
 from rankproof.impl.lanes import Lanes
+from rankproof.impl.ledger import Ledger
+from rankproof.impl.rounds import Rounds
 from rankproof.impl.sync import AckSync, StepResult
 from rankproof.impl.transport import Transport
 from rankproof.model.words import complement
@@ -33,7 +35,8 @@ class Pipelined(AckSync):
         self._compares = compares
         if made:
             self._lanes = made(lanes)
-            self._frame = Frame(self._lanes, transport, self.state, None)
+            self._rounds = Rounds(transport, self._lanes.ledger)
+            self._frame = Frame(self._lanes, self._rounds.close, self.state, None)
 
     def _wait(self, offer: Offer) -> Agreement:
         return super()._wait(offer) if self._compares else uncompared(self, offer, self._transport.agreed(offer.round))
@@ -224,10 +227,18 @@ class UncomparedPopsAtOnce(PopsAtOnce):
 class ReadyLanes(Lanes):
     """Lanes whose digest is of the ready prefix."""
 
-    def digests(self, round_number: int, lag: int) -> tuple[int, ...]:  # noqa: ARG002 # of any round
+    def __init__(self, kinds: Mapping[str, LaneKind], cumulative: bool) -> None:
+        super().__init__(kinds, cumulative, ReadyLedger())
+
+
+class ReadyLedger(Ledger):
+    """Of what is ready in a lane it lets others compare all, popped or not."""
+
+    def digests(self, offer: Offer) -> tuple[int, ...]:
+        super().digests(offer)
         words = []
-        for lane in self:
-            word = lane.popped_digest
+        for lane in offer.lanes:
+            word = self._popped.get(lane.name, EMPTY)
             for identity in lane.waiting[: lane.ready_count()]:
                 word = extended(word, identity)
             words.append(word)

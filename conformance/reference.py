@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final, TypeAlias, cast
 
 import torch
@@ -106,8 +105,9 @@ class ReferenceSubject:
     def withdraw(self, lane: int, ack: int) -> None:
         """Takes an ack out of its lane, as an engine can that reaches into the lane: no call is there for it."""
         held = self._sync._lanes[self._lanes[lane]]
+        held._take_in()
         held._acks = deque(each for each in held._acks if each.identity != ack)
-        del held._words[ack]
+        held._identities.remove(ack)
 
     def flush(self) -> Observation:
         """Consumes what is in flight and issues nothing."""
@@ -153,14 +153,32 @@ def on_one_group(
 ) -> Opened:
     """Opens a part of that kind on the harness's group, which has no other user while a subject lives.
 
-    By default its rounds travel as those of `open_ack_sync` do.
+    By default its rounds travel by the wire of `open_ack_sync`.
     """
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
-        backend = cast(ProcessGroupGloo, join(config)._get_backend(torch.device("cpu")))  # in memory, its stand-in
-        return kind(wire(backend), lanes)
+        return kind(wire(_backend(config)), lanes)
 
     return opened
+
+
+def at_depth(lag: int, wire: Callable[[ProcessGroupGloo], Transport] = ExchangeTransport) -> Opened:
+    """Opens a part with that many rounds in flight on the harness's group, as `open_ack_sync` would.
+
+    So its rounds are carried by a thread of their own, but in memory, where no thread runs out of its turn.
+    """
+
+    def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
+        backend = _backend(config)
+        carrier = isinstance(backend, ProcessGroupGloo)
+        return AckSync(wire(backend), lanes, lag, cumulative=lag > 1, carrier=carrier)
+
+    return opened
+
+
+def _backend(config: SubjectConfig) -> ProcessGroupGloo:
+    """In memory it is a stand-in."""
+    return cast(ProcessGroupGloo, join(config)._get_backend(torch.device("cpu")))
 
 
 def as_planned(topology: Topology, depth: int = 1, switch: str = "1") -> Opened:
@@ -178,12 +196,12 @@ def as_planned(topology: Topology, depth: int = 1, switch: str = "1") -> Opened:
 
 def pipelined() -> ReferenceSubject:
     """A rank that pops in each step what the step before has counted."""
-    return ReferenceSubject(on_one_group(PipelinedAckSync))
+    return ReferenceSubject(at_depth(1))
 
 
 def reduced() -> ReferenceSubject:
     """As `pipelined`, by a MIN all_reduce, as sglang#39903 has it."""
-    return ReferenceSubject(on_one_group(PipelinedAckSync, GlooTransport))
+    return ReferenceSubject(at_depth(1, GlooTransport))
 
 
 def blocking() -> ReferenceSubject:
@@ -193,12 +211,12 @@ def blocking() -> ReferenceSubject:
 
 def depth_2() -> ReferenceSubject:
     """A rank with two rounds in flight, which offers all that ever was ready."""
-    return ReferenceSubject(on_one_group(partial(AckSync, lag=2, cumulative=True)))
+    return ReferenceSubject(at_depth(2))
 
 
 def depth_4() -> ReferenceSubject:
     """A rank with four rounds in flight, which offers all that ever was ready."""
-    return ReferenceSubject(on_one_group(partial(AckSync, lag=4, cumulative=True)))
+    return ReferenceSubject(at_depth(4))
 
 
 def grid_2x2() -> ReferenceSubject:
@@ -215,12 +233,12 @@ def pipeline_2x2() -> ReferenceSubject:
 
 def with_storage() -> ReferenceSubject:
     """As `pipelined`; its last lane is there only while storage is attached."""
-    return _stored(on_one_group(PipelinedAckSync))
+    return _stored(at_depth(1))
 
 
 def reduced_with_storage() -> ReferenceSubject:
     """As `reduced`; its last lane is there only while storage is attached."""
-    return _stored(on_one_group(PipelinedAckSync, GlooTransport))
+    return _stored(at_depth(1, GlooTransport))
 
 
 def blocking_with_storage() -> ReferenceSubject:
@@ -230,12 +248,12 @@ def blocking_with_storage() -> ReferenceSubject:
 
 def depth_2_with_storage() -> ReferenceSubject:
     """As `depth_2`; its last lane is there only while storage is attached."""
-    return _stored(on_one_group(partial(AckSync, lag=2, cumulative=True)), lag=2)
+    return _stored(at_depth(2), lag=2)
 
 
 def depth_4_with_storage() -> ReferenceSubject:
     """As `depth_4`; its last lane is there only while storage is attached."""
-    return _stored(on_one_group(partial(AckSync, lag=4, cumulative=True)), lag=4)
+    return _stored(at_depth(4), lag=4)
 
 
 def grid_2x2_with_storage() -> ReferenceSubject:
@@ -264,7 +282,7 @@ def _stored(opened: Opened, lag: int = 1, *, in_memory: bool = True) -> Referenc
 
 def unaligned() -> ReferenceSubject:
     """As `pipelined`, with lanes that ranks fill at different times; ranks may reset in different steps."""
-    return ReferenceSubject(on_one_group(PipelinedAckSync), "prefix")
+    return ReferenceSubject(at_depth(1), "prefix")
 
 
 def on_its_own_group() -> ReferenceSubject:
@@ -279,7 +297,7 @@ def blocking_unaligned() -> ReferenceSubject:
 
 def numbered() -> ReferenceSubject:
     """As `pipelined`, with steps that are numbered, so that one which a rank left out is found."""
-    return ReferenceSubject(on_one_group(PipelinedAckSync), numbered=True)
+    return ReferenceSubject(at_depth(1), numbered=True)
 
 
 def blocking_on_its_own_group() -> ReferenceSubject:

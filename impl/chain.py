@@ -268,7 +268,7 @@ class StageAckSync(BlockingAckSync):
 
     def _read(self, offer: Offer, vector: tuple[int, ...]) -> Agreement:
         """Reads what came out of the round."""
-        return agreement(self._lanes.names, offer, vector)
+        return agreement(offer, vector)
 
     def _finding(self, offer: Offer, error: RankDivergence) -> Finding | None:  # noqa: ARG002 # the vector shows it
         """What the others cannot see unless this rank says it."""
@@ -286,7 +286,7 @@ class FollowerAckSync(StageAckSync):
     """
 
     def _read(self, offer: Offer, vector: tuple[int, ...]) -> Agreement:
-        return agreement(self._lanes.names, offer, vector, follows=True)
+        return agreement(offer, vector, follows=True)
 
     def _finding(self, offer: Offer, error: RankDivergence) -> Finding | None:
         if self._chain.found:

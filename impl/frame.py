@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from rankproof.impl.acks import Ack
 from rankproof.impl.board import Board
 from rankproof.impl.errors import Misuse, PeerLost, StepFailed, StepTimeout, SyncError
 from rankproof.impl.lanes import Lanes
-from rankproof.impl.transport import Transport
 
 
 @dataclass(slots=True)
@@ -43,17 +41,21 @@ class Frame:
     It is the context of the call that is under way: one object for all calls, as there is never more than one.
     """
 
-    def __init__(self, lanes: Lanes, transport: Transport, state: Callable[[], str], board: Board | None) -> None:
+    def __init__(self, lanes: Lanes, close: Callable[[], None], state: Callable[[], str], board: Board | None) -> None:
+        """`close` leaves the group, and `state` says where this rank is."""
         self.lanes = lanes
-        self._transport = transport
+        self._close = close
         self._state = state
         self._board = board
-        self._turn = threading.Lock()
+        self._turn = [None]
+        """The turn, which a call takes out and puts back: that is atomic, and costs less than a lock does."""
         self._first_cause: SyncError | None = None
         self._call = ""
-        self._before = lanes.snapshot()
+        self._before = lanes.by_name
         self._result = _NOTHING
         self.closed = False
+        self.over = False
+        """Whether it is closed or broken."""
 
     @property
     def broken(self) -> bool:
@@ -81,10 +83,13 @@ class Frame:
         self.begin(name)
         try:
             self._call = name
-            self._before = lanes = self.lanes.snapshot()
-            self._result = StepResult({lane: [] for lane in lanes})
+            self._before = self.lanes.by_name
+            popped: dict[str, list[Ack]] = {}
+            for lane in self._before:
+                popped[lane] = []
+            self._result = StepResult(popped, [], {}, None, "", {})
         except BaseException:  # an interrupt: nothing is done yet, and the next call finds the turn free
-            self._turn.release()
+            self._turn.append(None)
             raise
         return self
 
@@ -97,7 +102,7 @@ class Frame:
                 self._fail(error)
         finally:
             self._result = _NOTHING  # the acks are the caller's now: what their events hold is not held here
-            self._turn.release()
+            self._turn.append(None)
 
     def _fail(self, error: BaseException) -> None:
         """Puts everything back, and breaks the object; an error that is not of ours becomes StepFailed."""
@@ -112,31 +117,33 @@ class Frame:
 
     def begin(self, call: str) -> None:
         """Begins a turn; see `turn`."""
-        if not self._turn.acquire(False):
-            raise Misuse(f"{call}() within another call; make all calls from one thread, one after the other")
-        if self._first_cause is not None or self.closed:
-            self._turn.release()
+        try:
+            self._turn.pop()
+        except IndexError:
+            raise Misuse(f"{call}() within another call; make all calls from one thread, one after the other") from None
+        if self.over:
+            self._turn.append(None)
             self.admit(call)
 
     def end(self) -> None:
         """Ends the turn."""
-        self._turn.release()
+        self._turn.append(None)
 
     def leave(self, why: str) -> None:
         """Closes: leaves the group, and word for the others."""
         if self._board:
             self._board.leave(why)
-        self._transport.close()
-        self.closed = True
+        self._close()
+        self.closed = self.over = True
 
     def break_with(self, cause: SyncError) -> None:
         """Leaves the group because of `cause`, which every later call raises again."""
         cause.state = self._state()
-        self._first_cause = cause
+        self._first_cause, self.over = cause, True
         if self._board:
             self._board.leave(str(cause))
         with suppress(SyncError):  # a loss that shows only now is no first cause
-            self._transport.close()
+            self._close()
         of_a_round = cause.round is not None and isinstance(cause, PeerLost | StepTimeout)
         if self._board and of_a_round:  # not where this rank's own ack was late
             cause.peers = self._board.others()

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rankproof.impl.acks import Lane
 from rankproof.impl.errors import RankDivergence
 from rankproof.model.words import complement, first_error, highest, is_void, same
 
@@ -35,15 +36,16 @@ NO_STEP_NUMBER = -1
 
 
 class Offer:
-    """What one rank puts into a round; see the table above. `digests` holds one word a lane.
+    """What one rank puts into a round; see the table above.
 
-    guards  the guard words, digests and all, each of them, and then their complements
-    vector  the words in the order in which they are reduced: with L lanes, 3 L + 13 of them
+    lanes   those of its counts and digests
+    guards  the guard words, digests and all, each of them, and then their complements, once it is `sealed`
 
-    Nothing of it changes. It is made in each step, where a dataclass would be felt.
+    It is made in each step, where a dataclass would be felt; `sealed` where its round is sent, which may be in another
+    thread. Nothing else of it changes.
     """
 
-    __slots__ = ("counts", "epoch", "guards", "idle", "request", "round", "vector")
+    __slots__ = ("counts", "epoch", "guards", "idle", "lanes", "layout", "mode", "request", "round", "step")
 
     def __init__(
         self,
@@ -55,20 +57,37 @@ class Offer:
         layout: int,
         step: int,
         epoch: int,
-        digests: tuple[int, ...],
+        lanes: tuple[Lane, ...],
     ) -> None:
         self.counts = counts
         self.idle = idle
         self.request = request
         self.round = round
+        self.mode = mode
+        self.layout = layout
+        self.step = step
         self.epoch = epoch
-        held = (request, round, mode, layout, step, epoch, *digests)
+        self.lanes = lanes
+        self.guards: tuple[int, ...] = ()
+
+    @property
+    def window(self) -> int:
+        """How many rounds may be in flight in its mode."""
+        return max(self.mode, 1)
+
+    def sealed(self, digests: Sequence[int]) -> tuple[int, ...]:
+        """The words as they are reduced, in that order: with L lanes, 3 L + 13 of them. `digests` has one a lane."""
+        held = (self.request, self.round, self.mode, self.layout, self.step, self.epoch, *digests)
         self.guards = (*held, *map(complement, held))
-        self.vector = (*counts, int(idle), *self.guards)
+        return (*self.counts, int(self.idle), *self.guards)
 
     def words(self) -> tuple[int, ...]:
         """The guard words, in the order of GUARDS, and the digests."""
         return self.guards[: len(self.guards) // 2]
+
+    def names(self) -> tuple[str, ...]:
+        """What each lane is called."""
+        return tuple([lane.name for lane in self.lanes])
 
 
 class Spread(NamedTuple):
@@ -113,8 +132,8 @@ class Agreement:
         return self.epochs is not None and not self.epochs.shared and is_void(("epoch",))
 
 
-def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int], *, follows: bool = False) -> Agreement:
-    """Reads the agreed vector of a round in which this rank offered `offer`. `lanes` names the lanes of its counts.
+def agreement(offer: Offer, vector: Sequence[int], *, follows: bool = False) -> Agreement:
+    """Reads the agreed vector of a round in which this rank offered `offer`.
 
     follows  whether this rank follows what others agreed on, so that its own counts had no part in the MIN
 
@@ -128,16 +147,17 @@ def agreement(lanes: Sequence[str], offer: Offer, vector: Sequence[int], *, foll
     if guards == offer.guards:
         agreed = Agreement(counts, idle, None, offer.request)
     else:
-        agreed = _differing(lanes, offer, Agreement(counts, idle, None, 0), guards)
+        agreed = _differing(offer, Agreement(counts, idle, None, 0), guards)
     if not follows:
         for place, mine in enumerate(offer.counts):
             if not 0 <= counts[place] <= mine and not agreed.void:
-                raise _no_min(offer.round, lanes[place], counts[place], mine)
+                raise _no_min(offer.round, offer.lanes[place].name, counts[place], mine)
     return agreed
 
 
-def _differing(lanes: Sequence[str], offer: Offer, agreed: Agreement, guards: Sequence[int]) -> Agreement:
+def _differing(offer: Offer, agreed: Agreement, guards: Sequence[int]) -> Agreement:
     """What is agreed where ranks do not hold the same words: it names the first that matters, or leaves the counts."""
+    lanes = offer.names()
     spread = _spread(lanes, offer, guards)
     agreed.request, epochs = spread["request"].lowest, spread["epoch"]
     digests = dict.fromkeys(map(_digest_of, lanes), "popped")  # there is no digest without the popped prefix

@@ -20,13 +20,17 @@ from rankproof.impl.sync import AckSync
 from rankproof.impl.transport import Transport
 
 
-def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float) -> AckSync:
+def open_ack_sync(
+    rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float, *, carrier: bool = True
+) -> AckSync:
     """This rank's part in the agreement; returns on each rank when all are there.
 
     rank     this rank in the plan's topology
     store    one that all ranks share and nothing was opened in before: `PrefixStore(name, store)` with a name used once
     lanes    the kind of each lane, in the same order on every rank
     timeout  seconds: the one deadline, for each wait here and later
+    carrier  whether rounds that are in flight are carried by a thread of their own (see `rounds`), where any are; each
+             rank may choose for itself
 
     Raises Misuse for impossible numbers or lanes, RankDivergence where ranks have other plans or lanes, PeerLost naming
     the ranks that did not come in time, and BadInput for an interface that gloo cannot use.
@@ -43,7 +47,7 @@ def open_ack_sync(rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneK
     if isinstance(transport, ChainTransport):
         stage = FollowerAckSync if place.pp > 0 else StageAckSync
         return stage(transport, lanes, board=board, plan=str(plan))
-    return AckSync(transport, lanes, plan.lag, cumulative=plan.cumulative, board=board, plan=str(plan))
+    return AckSync(transport, lanes, plan.lag, cumulative=plan.cumulative, carrier=carrier, board=board, plan=str(plan))
 
 
 def _transport(rank: int, place: Place, plan: Plan, store: Store, timeout: float) -> Transport:

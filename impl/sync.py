@@ -35,8 +35,9 @@ from rankproof.impl.changes import Agenda, Change, attaching, detaching
 from rankproof.impl.digests import word_of
 from rankproof.impl.errors import Misuse
 from rankproof.impl.frame import Frame, StepResult
-from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, agreement, mode_name, require_epochs_to_meet
+from rankproof.impl.guards import NO_STEP_NUMBER, Agreement, Offer, mode_name, require_epochs_to_meet
 from rankproof.impl.lanes import Lanes
+from rankproof.impl.rounds import CarriedRounds, Rounds
 from rankproof.impl.transport import Transport, check_transport
 
 __all__ = ["AckSync", "BlockingAckSync", "PipelinedAckSync", "StepResult"]
@@ -56,6 +57,7 @@ class AckSync:
         lag: int = 1,
         *,
         cumulative: bool = False,
+        carrier: bool = False,
         board: Board | None = None,
         plan: str = "",
     ) -> None:
@@ -63,6 +65,7 @@ class AckSync:
 
         lag         steps between a count and the pop that it allows; more than 1 needs cumulative counts
         cumulative  whether rounds count all that is ready or was popped in this generation of the lanes
+        carrier     whether a thread of its own carries the rounds (see `rounds`); of no use where the lag is 0
         board       where this rank leaves word when it leaves, and finds that of the others after a failure
         plan        how ranks agree, in words that must be the same on every rank
 
@@ -84,7 +87,9 @@ class AckSync:
         self._voids = 0
         self._idle = False
         self._agenda = Agenda()
-        self._frame = Frame(self._lanes, transport, self.state, board)
+        inline = Rounds(transport, self._lanes.ledger)
+        self._rounds: Rounds | CarriedRounds = CarriedRounds(inline, lag) if carrier and lag else inline
+        self._frame = Frame(self._lanes, lambda: self._rounds.close(), self.state, board)
 
     @property
     def mode(self) -> str:
@@ -131,7 +136,8 @@ class AckSync:
 
         Raises Misuse for an unknown lane, and for an identity that waits in the lane already.
         """
-        self._frame.admit("enqueue")
+        if self._frame.over:
+            self._frame.admit("enqueue")
         self._lanes[lane].enqueue(ack)
 
     def step(self, number: int | None = None) -> StepResult:
@@ -246,7 +252,7 @@ class AckSync:
 
     def _wait(self, offer: Offer) -> Agreement:
         """Waits for the round in which `offer` was made, and reads what was agreed."""
-        return agreement(self._lanes.names, offer, self._transport.agreed(offer.round))
+        return self._rounds.agreed(offer)
 
     def _pop(self, agreed: Agreement, result: StepResult) -> None:
         """Takes the agreed number of acks from the head of each lane."""
@@ -265,18 +271,9 @@ class AckSync:
         """Starts the next round with those counts; also when all are zero, since the other ranks' may not be."""
         number = self._issued + 1
         request = self._agenda.word
-        offer = Offer(
-            counts=counts,
-            idle=not request and self._lanes.empty,
-            request=request,
-            round=number,
-            mode=self._lag,
-            layout=self._layout,
-            step=step,
-            epoch=self._epoch,
-            digests=self._lanes.digests(number, self._window),
-        )
-        self._transport.offer(number, offer.vector)
+        idle = not request and self._lanes.empty
+        offer = Offer(counts, idle, request, number, self._lag, self._layout, step, self._epoch, self._lanes.each)
+        self._rounds.begin(offer)
         self._issued = number
         self._in_flight.append(offer)
         result.issued = number
@@ -289,6 +286,7 @@ class AckSync:
         result.changed = str(change)
         if change.fall_back:
             self._lag, self._window = 0, 1
+            self._rounds = self._rounds.in_this_thread()
         self._layout = self._layout_word()
         self._epoch += 1
 

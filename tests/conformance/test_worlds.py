@@ -293,7 +293,7 @@ def kept(lanes: Lanes) -> None:
 
 def stays(lanes: Lanes, attach: dict[str, LaneKind], detach: tuple[str, ...]) -> dict[str, list[Ack]]:
     """A change that takes no lane away."""
-    lanes._lanes = lanes._lanes | {name: Lane(name, kind) for name, kind in attach.items()}
+    lanes._hold(lanes.by_name | {name: Lane(name, kind) for name, kind in attach.items()})
     return {name: [] for name in detach}
 
 

@@ -193,9 +193,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts ranks and, but for `opened=False`, opens their groups; ends every process whatever the test does."""
     running: list[Ranks] = []
 
-    def ranks(timeout: float = 10.0, switch: str = "1", depth: int = 1, opened: bool = True, **topology: int) -> Ranks:
+    def ranks(
+        timeout: float = 10.0,
+        switch: str = "1",
+        depth: int = 1,
+        opened: bool = True,
+        carrier: bool = True,
+        **topology: int,
+    ) -> Ranks:
         store = tmp_path / f"store{len(running)}"
-        running.append(Ranks(store, timeout, switch, depth, topology or {"tp": 2}))
+        running.append(Ranks(store, timeout, switch, depth, topology or {"tp": 2}, carrier=carrier))
         if opened:
             assert running[-1].each("open") is None
         return running[-1]

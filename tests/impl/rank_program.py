@@ -20,6 +20,7 @@ from rankproof.impl.exchange import ExchangeTransport
 from rankproof.impl.frame import StepResult
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
+from rankproof.impl.rounds import CarriedRounds
 from rankproof.impl.rows import Row
 from rankproof.impl.transport import GlooTransport, Round, Transport
 
@@ -192,7 +193,9 @@ class Rank:
         shape = Topology(**settings["topology"])
         plan = plan_for(shape, settings["depth"], {"RANKPROOF_ASYNC": settings["switch"]})
         lanes = {name: KINDS[name] for name in settings.get("lanes", KINDS)}
-        self.sync = open_ack_sync(rank, plan, FileStore(store, world), lanes, settings["timeout"])
+        self.sync = open_ack_sync(
+            rank, plan, FileStore(store, world), lanes, settings["timeout"], carrier=settings["carrier"]
+        )
         self.events: dict[str, Event] = {}
 
     def reduces(self) -> None:
@@ -208,7 +211,9 @@ class Rank:
         self._replace(WRONG[kind](inner))
 
     def _replace(self, transport: Transport) -> None:
-        self.sync._transport = self.sync._frame._transport = transport
+        rounds = self.sync._rounds
+        inline = rounds._inline if isinstance(rounds, CarriedRounds) else rounds
+        self.sync._transport = inline._transport = transport
 
     def enqueue(self, identity: str) -> None:
         self.events[identity] = Event()

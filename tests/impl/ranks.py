@@ -21,13 +21,15 @@ DIED: Answer = ("died",)
 class Ranks:
     """The processes, and the conversation with each."""
 
-    def __init__(self, store: Path, timeout: float, switch: str, depth: int, topology: dict[str, int]) -> None:
+    def __init__(
+        self, store: Path, timeout: float, switch: str, depth: int, topology: dict[str, int], *, carrier: bool
+    ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["torch.distributed"])
         self.pipes: list[Connection] = []
         self.processes: list[BaseProcess] = []
         world = topology.get("tp", 1) * topology.get("cp", 1) * topology.get("pp", 1)
-        settings = {"timeout": timeout, "switch": switch, "depth": depth, "topology": topology}
+        settings = {"timeout": timeout, "switch": switch, "depth": depth, "topology": topology, "carrier": carrier}
         for rank in range(world):
             mine, its = context.Pipe()
             start = {"RANK": (its, (rank, world, str(store), settings))}

@@ -1,5 +1,9 @@
 """Lanes count what has finished at their head, and pop in order."""
 
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from rankproof.impl.acks import FINISHED, Ack, Lane, LaneKind
@@ -104,39 +108,39 @@ def test_waiting_for_an_ack_ends_at_the_deadline_and_names_it() -> None:
         lane_of(True, True)[0].wait_for(3, seconds=0.0)
 
 
-def digests(*identities: int | str, pops: int, kind: LaneKind) -> tuple[int, int]:
-    """What a lane lets others compare after it was filled, and after pops."""
-    lane = Lane("write", kind)
-    for identity in identities:
-        lane.enqueue(Ack(identity, FINISHED))
-    filled = lane.digest(lane.popped_digest)
-    lane.pop(pops)
-    return filled, lane.digest(lane.popped_digest)
-
-
-@pytest.mark.parametrize("kind", ["prefix", "size"])
-def test_the_digest_of_a_lane_filled_at_any_time_speaks_of_popped_acks_only(kind: LaneKind) -> None:
-    assert digests("a", "b", pops=1, kind=kind) == digests("a", "c", "d", pops=1, kind=kind)
-    assert digests("a", "b", pops=2, kind=kind)[1] != digests("b", "a", pops=2, kind=kind)[1]
-
-
-def test_the_digest_of_an_aligned_lane_tells_acks_apart_before_any_is_popped() -> None:
-    assert digests("a", "b", pops=0, kind="aligned")[0] != digests("b", "a", pops=0, kind="aligned")[0]
-    assert digests("a", pops=0, kind="aligned")[0] != digests("a", "b", pops=0, kind="aligned")[0]
-
-
-def test_the_digest_of_an_aligned_lane_survives_pops_and_tells_them_apart() -> None:
-    assert digests("a", "b", pops=1, kind="aligned") == digests("a", "b", pops=1, kind="aligned")
-    assert digests("a", "b", pops=1, kind="aligned")[1] != digests("a", "b", pops=2, kind="aligned")[1]
-
-
-def test_identities_of_another_type_have_another_digest() -> None:
-    assert digests(1, pops=1, kind="size") != digests("1", pops=1, kind="size")
-
-
 def test_a_cleared_lane_is_as_new() -> None:
     lane, _ = lane_of(True, True, kind="aligned")
     lane.pop(1)
     lane.clear()
     assert (lane.waiting, lane.popped_count) == ((), 0)
-    assert lane.digest(lane.popped_digest) == Lane("write", "aligned").digest(0)
+
+
+def test_an_ack_that_shutting_a_lane_has_taken_is_not_refused_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread looks whether the lane is shut once its ack is in the inbox; the shutting comes just before."""
+    lane, _ = lane_of(True)
+    taken: list[Ack] = []
+
+    class Inbox(deque[Ack]):
+        def append(self, ack: Ack) -> None:
+            super().append(ack)
+            taken.extend(lane.shut())
+
+    monkeypatch.setattr(lane, "_inbox", Inbox(lane._inbox))
+    lane.enqueue(Ack("late", FINISHED))
+    assert [ack.identity for ack in taken] == [0, "late"]
+    assert lane.waiting == ()
+
+
+def test_acks_of_many_threads_are_each_popped_once_while_others_come() -> None:
+    lane = Lane("write", "prefix")
+    popped: list[Ack] = []
+    with ThreadPoolExecutor(4) as threads:
+        filling = [threads.submit(fill, lane, range(part, 4000, 4)) for part in range(4)]
+        while not all(part.done() for part in filling) or len(lane):
+            popped += lane.pop(lane.ready_count())
+    assert sorted(int(ack.identity) for ack in popped) == list(range(4000))
+
+
+def fill(lane: Lane, identities: Iterable[int]) -> None:
+    for identity in identities:
+        lane.enqueue(Ack(identity, FINISHED))

@@ -7,10 +7,9 @@ import weakref
 
 import pytest
 
-from rankproof.impl import board
+from rankproof.impl import board, frame
 from rankproof.impl.acks import Ack
 from rankproof.impl.errors import Misuse, RankDivergence, StepFailed, StepTimeout, SyncError
-from rankproof.impl.lanes import Lanes
 from rankproof.impl.sync import PipelinedAckSync
 from tests.impl.conftest import DEADLINE, LANES, Group, ManualEvent, MemoryNetwork, ThrowingEvent, every_call, group_of
 
@@ -50,11 +49,11 @@ def test_an_interrupt_passes_through_and_breaks_the_object(pipelined: Group) -> 
 def test_an_interrupt_before_anything_is_done_leaves_the_turn_to_the_next_call(
     pipelined: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(_: Lanes) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as once:
-        once.setattr(Lanes, "snapshot", interrupted)
+        once.setattr(frame, "StepResult", interrupted)
         with pytest.raises(KeyboardInterrupt):
             pipelined.ranks[0].step()
     pipelined.step()

@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from rankproof.impl.acks import FINISHED, Ack, LaneKind
+from rankproof.impl.acks import FINISHED, Ack, Lane, LaneKind
 from rankproof.impl.changes import Change
-from rankproof.impl.digests import EMPTY
 from rankproof.impl.errors import RankDivergence
 from rankproof.impl.frame import StepResult
 from rankproof.impl.guards import NO_STEP_NUMBER, VOID_LIMIT, Offer, agreement
-from rankproof.impl.lanes import Lanes
 from rankproof.impl.sync import AckSync, BlockingAckSync, PipelinedAckSync
 from tests.impl.conftest import DEADLINE, Group, MemoryNetwork
 
@@ -173,8 +171,10 @@ def test_a_rank_that_never_resets_with_the_others_is_found_after_a_while(three: 
         assert (error.lowest, error.highest, error.own) == (0, 1, own)
 
 
-def offer_of(own: int, epoch: int = 0) -> Offer:
-    return Offer((1,), False, 0, 1, 1, 5, NO_STEP_NUMBER, epoch, (own,))
+def offer_of(own: int, epoch: int = 0) -> tuple[Offer, tuple[int, ...]]:
+    """An offer and its vector; `own` is its digest."""
+    offer = Offer((1,), False, 0, 1, 1, 5, NO_STEP_NUMBER, epoch, (Lane("write", "prefix"),))
+    return offer, offer.sealed((own,))
 
 
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
@@ -183,43 +183,32 @@ SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 @pytest.mark.parametrize(("mine", "yours"), [(SMALLEST, 0), (SMALLEST, SMALLEST + 1), (LARGEST, SMALLEST), (0, -1)])
 def test_the_complement_tells_any_two_words_apart_also_the_smallest(mine: int, yours: int) -> None:
     offers = [offer_of(mine), offer_of(yours)]
-    vector = list(map(min, offers[0].vector, offers[1].vector))
+    vector = list(map(min, offers[0][1], offers[1][1]))
     assert all(SMALLEST <= word <= LARGEST for word in vector)
-    for offer in offers:
+    for offer, _ in offers:
         with pytest.raises(RankDivergence) as caught:
-            agreement(["write"], offer, vector)
+            agreement(offer, vector)
         assert (caught.value.lowest, caught.value.highest) == (min(mine, yours), max(mine, yours))
 
 
 def test_an_agreed_word_that_this_rank_did_not_offer_is_a_difference() -> None:
     with pytest.raises(RankDivergence, match="round 1: the ranks differ in epoch: lowest 3, highest 3, this rank 0"):
-        agreement(["write"], offer_of(1), offer_of(1, epoch=3).vector)
+        agreement(offer_of(1)[0], offer_of(1, epoch=3)[1])
 
 
 @pytest.mark.parametrize("least", [2, -1])
 def test_an_agreed_count_that_no_minimum_gives_is_named(least: int) -> None:
-    vector = (least, *offer_of(1).vector[1:])
+    offer, (_, *rest) = offer_of(1)
+    vector = (least, *rest)
     with pytest.raises(
         RankDivergence, match=f"lane 'write': agreed on {least} where this rank offered 1, which no MIN"
     ):
-        agreement(["write"], offer_of(1), vector)
-    assert agreement(["write"], offer_of(1), vector, follows=True).counts == (least,)
-
-
-def test_a_lane_that_came_late_has_popped_nothing_and_one_that_went_takes_its_pops_along() -> None:
-    lanes = Lanes({"write": "prefix", "load": "prefix"}, cumulative=False)
-    for name in lanes.names:
-        lanes[name].enqueue(Ack(name, FINISHED))
-        lanes[name].pop(1)
-    lanes.consumed(1)
-    write, load = lanes.digests(2, 1)
-    assert EMPTY not in (write, load)
-    lanes.replace({"backup": "size"}, ["write"])
-    assert lanes.digests(2, 1) == (load, EMPTY)
+        agreement(offer, vector)
+    assert agreement(offer, vector, follows=True).counts == (least,)
 
 
 def test_the_length_of_a_vector_is_three_words_a_lane_and_thirteen() -> None:
-    assert len(offer_of(1).vector) == 16
+    assert len(offer_of(1)[1]) == 16
 
 
 def test_the_word_of_a_change_is_above_that_of_no_change() -> None:

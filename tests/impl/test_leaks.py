@@ -2,7 +2,9 @@
 
 import gc
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from operator import gt, le
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from rankproof.impl.acks import FINISHED, Ack
 from rankproof.impl.opening import open_ack_sync
 from rankproof.impl.plan import Topology, plan_for
 from rankproof.impl.sync import AckSync
-from tests.impl.conftest import ThrowingEvent
+from tests.impl.conftest import DEADLINE, ThrowingEvent
 
 CYCLES = 200
 WARM = 20
@@ -55,8 +57,9 @@ def test_two_hundred_lives_leave_nothing_behind(broken: bool) -> None:
         descriptors, threads, memory = held()
         for _ in range(CYCLES):
             cycle(pool, broken)
-        now = held()
-    assert now[0] <= descriptors + 2
-    assert now[1] <= threads + 2
-    assert now[2] <= memory + 16 * MEBIBYTE
+        most = (descriptors + 2, threads + 2, memory + 16 * MEBIBYTE)
+        until = time.monotonic() + DEADLINE  # for carriers that were let go of with a round in flight
+        while any(map(gt, now := held(), most)) and time.monotonic() < until:
+            time.sleep(0.01)
+    assert all(map(le, now, most)), (now, most)
     assert threading.active_count() < 10

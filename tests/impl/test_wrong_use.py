@@ -26,9 +26,9 @@ def start_wrong(start: Start, request: pytest.FixtureRequest) -> Wrong:
     return lambda kind, depth=1: wrong(start, kind, depth, reduces=request.param == "reduces")
 
 
-def wrong(start: Start, kind: str, depth: int = 1, *, reduces: bool = True) -> Ranks:
-    """The same, with a MIN all_reduce or with the exchange."""
-    ranks = start(tp=3, depth=depth, timeout=1.5)
+def wrong(start: Start, kind: str, depth: int = 1, *, reduces: bool = True, carrier: bool = True) -> Ranks:
+    """The same, with a MIN all_reduce or with the exchange, and with a carrier of its rounds or without."""
+    ranks = start(tp=3, depth=depth, timeout=1.5, carrier=carrier)
     if reduces:
         ranks.each("reduces")
     assert ranks.ask(BAD, "does_wrong", kind) == ("ok", None)
@@ -64,7 +64,7 @@ def test_an_exchange_read_before_the_wait_is_found_by_the_rank_that_does(start: 
 
 
 def test_a_buffer_written_while_in_flight_is_named_on_every_rank(start: Start) -> None:
-    ranks = wrong(start, "KeepsItsBuffer")
+    ranks = wrong(start, "KeepsItsBuffer", carrier=False)  # it writes while no other rank has issued the round
     ranks.ask(BAD, "step")
     failed = ranks.until_they_fail(0, BAD, 2)
     name_it(failed, "round 1: the ranks differ in round: lowest 1, highest 2, this rank 1")
