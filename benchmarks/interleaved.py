@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from rankproof.benchmarks.frame import Samples
 from rankproof.benchmarks.ranks import ranks
-from rankproof.benchmarks.scheduler import LAGS, SLOWEST, Segment
+from rankproof.benchmarks.scheduler import LAGS, SLOWEST, Forward, Segment
 from rankproof.conformance.launcher import Launcher
 
 TURN_S = 0.8
@@ -29,8 +29,9 @@ CALIBRATION = 5
 class Setting:
     """What all kinds are given alike.
 
-    forward_s  seconds of idle core in each step
+    forward_s  seconds of the forward of each step
     delay_s    seconds added to each round
+    forward    what the forward does
     """
 
     ranks: int
@@ -38,6 +39,7 @@ class Setting:
     delay_s: float = 0.0
     lanes: int = 2
     seed: int = 0
+    forward: Forward = "idle"
 
 
 def in_turn(launcher: Launcher, kinds: Sequence[str], setting: Setting, seconds: float) -> Samples:
@@ -65,4 +67,4 @@ def in_turn(launcher: Launcher, kinds: Sequence[str], setting: Setting, seconds:
 def _segment(kind: str, steps: int, setting: Setting) -> Segment:
     """Transfers and rounds in flight are in a steady state before the first step that is measured."""
     warm = max(LAGS.get(kind, 0), SLOWEST // 2)
-    return Segment(kind, warm, steps, setting.forward_s)
+    return Segment(kind, warm, steps, setting.forward_s, setting.forward)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankproof.benchmarks import growth, guardwords, overlap, simulation, verification
+from rankproof.benchmarks import carrying, growth, guardwords, overlap, simulation, verification
 from rankproof.benchmarks.frame import Item
 from rankproof.model.errors import unknown_name
 
 ITEMS: dict[str, Item] = {
-    item.name: item for item in (overlap.ITEM, guardwords.ITEM, growth.ITEM, simulation.ITEM, verification.ITEM)
+    item.name: item
+    for item in (overlap.ITEM, carrying.ITEM, guardwords.ITEM, growth.ITEM, simulation.ITEM, verification.ITEM)
 }
 """In the order in which they are measured and reported."""
 

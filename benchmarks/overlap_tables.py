@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankproof.benchmarks.carrying import savings
 from rankproof.benchmarks.guardwords import Difference, differences
 from rankproof.benchmarks.overlap import PUBLISHED, PUBLISHED_HIDDEN, PUBLISHED_THROUGHPUT, Row, rows
 from rankproof.benchmarks.results import Results
@@ -48,11 +49,11 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
             (theirs, *ours),
             (
                 "Throughput against none at all; hidden is the fraction of what blocking costs a step that is gone "
-                "with one round in flight, (B - C) / (B - A). What is left is the work of the rank's own thread, which "
+                "with one round in flight, (B - C) / (B - A). What is left is the work of the thread that steps, which "
                 "no pipelining hides; of the wait alone more is gone. Bare is the same pipelining with nothing but its "
-                "counts, on plain queues: no guard words, no digests, no locks, over the same transport in the same "
-                "turns. It is the floor: what it leaves unhidden has nothing to do with checks; what is between the "
-                "two columns is what the checks cost.",
+                "counts, on plain queues: no guard words and no digests, but the same transport and carrier, in the "
+                "same turns. It is the floor: what it leaves unhidden has nothing to do with checks; what is between "
+                "the two columns is what the checks cost.",
             ),
         )
     ]
@@ -106,16 +107,58 @@ def _costs(measured: list[Row]) -> Table:
             for row in measured
         ),
         (
-            "Core: time of the core in the rank's own thread, in the call of `step()` alone; it cannot be hidden. "
+            "Core: time of the core in the thread that steps, in the call of `step()` alone; it cannot be hidden. "
             "Waiting is the rest of the call's wall time. After a forward in which the core was idle its caches are "
-            "cold, and the same code takes several times as long as back to back. The bare column is one collective, "
-            "issued and waited for through torch, and the Python around these two calls.",
+            "cold, and the same code takes several times as long as back to back. Blocking, that thread issues its "
+            "collective itself; pipelined and bare, a carrier does.",
         ),
     )
 
 
 def _name(row: Row) -> str:
     return f"{row.ranks}, {row.forward_ms:g} ms, +{row.delay_ms:g} ms"
+
+
+def carrier_tables(results: Results) -> list[Table]:
+    """What a carrier saves."""
+    measured = savings(results)
+    if not measured:
+        return []
+    return [
+        Table(
+            "What agreement adds to a pipelined step, with a carrier and without",
+            (
+                "ranks, forward",
+                "step with, us",
+                "without, us",
+                "saved",
+                "thread with, us",
+                "without, us",
+                "process with, us",
+                "without, us",
+            ),
+            tuple(
+                (
+                    f"{each.ranks}, {each.forward_ms:g} ms, {each.forward}",
+                    microseconds(each.added["pipelined"]),
+                    microseconds(each.added["inline"]),
+                    percent(each.saved),
+                    microseconds(each.core["pipelined"]),
+                    microseconds(each.core["inline"]),
+                    microseconds(each.cores["pipelined"]),
+                    microseconds(each.cores["inline"]),
+                )
+                for each in measured
+            ),
+            (
+                "Step: to a whole step with its forward, against the same without any agreement. Thread: time of the "
+                "core in the thread that steps, in the call of `step()`. Process: to the time of the cores in all "
+                "threads of a rank, against the same without any agreement; a carrier moves work and takes none away. "
+                "Forwards: idle, as while a GPU works; torch, short operations one "
+                "after the other, each of which lets go of the interpreter; python, plain Python that does not.",
+            ),
+        )
+    ]
 
 
 def guard_tables(results: Results) -> list[Table]:
@@ -140,7 +183,7 @@ def guard_tables(results: Results) -> list[Table]:
             ),
             (
                 "Step: against the same step without. Guard words: the implementation with and without them. All "
-                "checks: the implementation against counts alone on plain queues, without words, digests or locks.",
+                "checks: the implementation against counts alone, on plain queues, carried alike, without digests.",
             ),
         ),
         *_exchange_tables(with_reduced),

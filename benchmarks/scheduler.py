@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias, get_args
 
+import torch
 from torch._C._distributed_c10d import FileStore, PrefixStore
 
 from rankproof.benchmarks.bare import Alone, BareSync
@@ -56,6 +57,16 @@ OF_ITS_OWN: Mapping[str, Callable[[Transport, Mapping[str, LaneKind]], Part]] = 
 }
 """What opens a part that the implementation does not have."""
 
+Forward: TypeAlias = Literal["idle", "torch", "python"]
+"""What the thread that steps does in the time of a forward.
+
+idle    nothing: its core is idle, as it is while a GPU works
+torch   short operations of torch, one after the other, each of which lets go of the interpreter
+python  plain Python, which does not, but for the interpreter's own switch interval
+"""
+
+FORWARDS: tuple[Forward, ...] = get_args(Forward)
+
 SLOWEST = 6
 """The most steps that a transfer takes; each rank draws its own."""
 
@@ -83,13 +94,14 @@ class Opening:
 class Segment:
     """Request: so many steps of the loop with the part of this kind, of which the first `warm` are not measured.
 
-    forward_s  how long this rank's core is idle in each step, as it is while a GPU works
+    forward_s  how long the forward of a step takes, and `forward` what it does
     """
 
     kind: str
     warm: int
     steps: int
     forward_s: float
+    forward: Forward = "idle"
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,8 @@ class Took:
 
     loop_s  wall time, forward and all
     step_s  wall time of the agreement alone
-    core_s  of that, time of the core in this rank's own thread; for the rest it waits, for a round or for a core
+    core_s  of that, time of the core in this thread; for the rest it waits, for a round or for a core
+    all_s   time of the cores in all threads of the process, forward and all
 
     The clocks are read outside the agreement, so that they cost it nothing, and as often where there is none.
     """
@@ -114,6 +127,7 @@ class Took:
     loop_s: float
     step_s: float
     core_s: float
+    all_s: float
 
 
 class Clock:
@@ -155,23 +169,23 @@ class Loop:
     def run(self, segment: Segment) -> Took:
         """The measured steps begin with as many rounds in flight as they end with."""
         for _ in range(segment.warm):
-            self._step(segment.forward_s)
-        began = time.perf_counter()
+            self._step(segment.forward_s, segment.forward)
+        began, everywhere = time.perf_counter(), time.process_time()
         wall = core = 0.0
         for _ in range(segment.steps):
-            step_wall, step_core = self._step(segment.forward_s)
+            step_wall, step_core = self._step(segment.forward_s, segment.forward)
             wall += step_wall
             core += step_core
-        loop = time.perf_counter() - began
+        loop, everywhere = time.perf_counter() - began, time.process_time() - everywhere
         self.part.drain()
-        return Took(*(seconds / segment.steps for seconds in (loop, wall, core)))
+        return Took(*(seconds / segment.steps for seconds in (loop, wall, core, everywhere)))
 
     def rounds(self, request: Rounds) -> tuple[float, ...]:
         """How long each step was off the core, in seconds: from the issue of its round to the result."""
-        took = (self._step(request.forward_s) for _ in range(request.steps))
+        took = (self._step(request.forward_s, "idle") for _ in range(request.steps))
         return tuple(wall - core for wall, core in took)
 
-    def _step(self, forward_s: float) -> tuple[float, float]:
+    def _step(self, forward_s: float, forward: Forward) -> tuple[float, float]:
         """One pass of the scheduler: work is found, the agreement makes its step, the forward runs."""
         step = self._clock.step = self._clock.step + 1
         for lane in self._lanes:
@@ -182,8 +196,26 @@ class Loop:
         if self._watch:
             self._watch()
         if forward_s:
-            time.sleep(max(0.0, ended + forward_s - time.perf_counter()))
+            _FORWARD[forward](ended + forward_s)
         return ended - began, core
+
+
+def _idle(until: float) -> None:
+    time.sleep(max(0.0, until - time.perf_counter()))
+
+
+def _torch(until: float) -> None:
+    tensor = torch.ones(64)
+    while time.perf_counter() < until:
+        tensor = tensor * 1.0
+
+
+def _python(until: float) -> None:
+    while time.perf_counter() < until:
+        pass
+
+
+_FORWARD: Mapping[Forward, Callable[[float], None]] = {"idle": _idle, "torch": _torch, "python": _python}
 
 
 def serve(channel: Channel) -> None:

@@ -70,18 +70,17 @@ def _left(row: Row) -> str:
     """Where the rest goes: what the target leaves a pipelined step, what ours takes, and what the floor takes."""
     target, floor = HIDDEN[row.ranks], row.hidden["bare"]
     ours, bare, waits = (each.scaled(1e6).value for each in (row.core_s["pipelined"], row.core_s["bare"], row.waits_s))
+    without = f"without any check {100 * floor.value:.1f}% is hidden"
     missed = (
-        f"So {100 * target:.0f}% cannot be had here by checking less: without any check {100 * floor.value:.1f}% is "
-        "hidden. What is left then is one collective of torch on gloo, issued and waited for from Python, after a "
-        "forward in which the core was idle and its caches went cold."
+        f"So {100 * target:.0f}% cannot be had here by checking less: {without}."
         if floor.value < target
-        else f"Without any check {100 * floor.value:.1f}% is hidden."
+        else f"And {without}: what is between is what the checks cost, and lanes that know their acks by identity."
     )
     return (
         f"At {row.ranks} ranks, forward {row.forward_ms:g} ms, +{row.delay_ms:g} ms, blocking adds "
         f"{row.costs_s.scaled(1e3).value:.2f} ms to a step, of which a pipelined step may keep "
         f"{1e6 * (1 - target) * row.costs_s.value:.0f} us if {100 * target:.0f}% is to be hidden. Ours keeps "
-        f"{ours:.0f} us in the rank's own thread and waits for {waits:.0f} us; counts alone keep {bare:.0f} us in the "
+        f"{ours:.0f} us in the thread that steps and waits for {waits:.0f} us; counts alone keep {bare:.0f} us in the "
         f"thread. {missed}"
     )
 

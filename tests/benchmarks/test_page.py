@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof.benchmarks import guardwords, overlap, plots
+from rankproof.benchmarks import carrying, guardwords, overlap, plots
 from rankproof.benchmarks.frame import Effort
 from rankproof.benchmarks.fuzzing_cost import WAYS
 from rankproof.benchmarks.items import ITEMS
@@ -30,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def in_turn(kinds: tuple[str, ...], draw: random.Random) -> Iterator[Sample]:
     """Turns of a scheduler loop."""
-    parts = ("loop_s", "step_s", "core_s")
+    parts = ("loop_s", "step_s", "core_s", "all_s")
     for turn, (place, kind) in product(range(5), enumerate(kinds)):
         yield {"turn": turn, "kind": kind, **{part: 0.01 + 0.001 * place + 1e-4 * draw.random() for part in parts}}
 
@@ -40,6 +40,8 @@ def samples_of(item: str, case: str, parameters: dict[str, object], draw: random
     match item, case:
         case "overlap", _:
             yield from in_turn(overlap.KINDS, draw)
+        case "carrier", _:
+            yield from in_turn(carrying.KINDS, draw)
         case "guards", _:
             yield from in_turn(guardwords.KINDS, draw)
         case "growth", _ if parameters["over"] == "waiting":

@@ -47,7 +47,7 @@ def test_a_reader_is_told_what_the_target_leaves_what_is_kept_and_what_the_floor
     (table,) = target_tables(run(loops, {"blocking": 0.003, "pipelined": 0.00001}))
     (note,) = table.notes
     assert "blocking adds 4.00 ms to a step, of which a pipelined step may keep 80 us" in note
-    assert "Ours keeps 100 us in the rank's own thread and waits for 10 us; counts alone keep 100 us" in note
+    assert "Ours keeps 100 us in the thread that steps and waits for 10 us; counts alone keep 100 us" in note
     assert says in note
 
 
