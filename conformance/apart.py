@@ -15,6 +15,7 @@ from rankproof.conformance.launcher import Launcher, Process
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.outcome import Died, last_line
+from rankproof.conformance.pool import SETUP_WITHIN
 from rankproof.conformance.search import Ran, search
 from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worker import Factory, factory_name, look_up, make_subject
@@ -24,6 +25,10 @@ _TARGET = "rankproof.conformance.apart:serve"
 _TELL_EVERY = 0.1
 _DECLARED_WITHIN = 120.0  # a fresh interpreter that imports torch or an engine on a busy machine
 _SPARE = 60.0
+_SPARE_OF_SETUP = 30.0
+
+_SHARE_OF_SETUP = 1 / 2
+"""The part of the limit of a setup that it has in memory: one that hangs there is seen to on processes, and told then."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class Job:
     seed: int
     timeout: float
     shrink_seconds: float
+    setup_within: float = SETUP_WITHIN
     commands: tuple[Command, ...] = ()
 
 
@@ -94,8 +100,9 @@ def _followed(job: Job, process: Process, progress: Callable[[int], None]) -> Se
                     raise message
                 case Capabilities():
                     held_to = message
-                    within = 3 * (1 + PATIENCE) * job.timeout + job.shrink_seconds + _SPARE
+                    within = max(_SHARE_OF_SETUP * job.setup_within, 3 * job.timeout) + _SPARE_OF_SETUP
                 case int():
+                    within = 3 * (1 + PATIENCE) * job.timeout + job.shrink_seconds + _SPARE
                     progress(message)
                 case Searched():
                     return message
@@ -146,7 +153,14 @@ def said_by(factory: Factory) -> tuple[Capabilities | None, str]:
 
 def _ranks(job: Job, held_to: Capabilities, patience: int = 1) -> MemoryRanks:
     timeout = patience * job.timeout
-    return MemoryRanks(job.ranks, factory=job.factory, lanes=held_to.names, timeout=timeout, reply_within=3 * timeout)
+    return MemoryRanks(
+        job.ranks,
+        factory=job.factory,
+        lanes=held_to.names,
+        timeout=timeout,
+        reply_within=3 * timeout,
+        setup_within=_SHARE_OF_SETUP * job.setup_within,
+    )
 
 
 def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
@@ -162,6 +176,7 @@ def _search(job: Job, held_to: Capabilities, channel: Channel) -> Searched:
     ranks = _ranks(job, held_to)
     try:
         with ranks:
+            channel.send(0)  # they are set up
             note = _run(job, held_to, ranks, findings)
     except BadInput as bad:
         return Searched(held_to, note=str(bad))

@@ -23,7 +23,7 @@ from rankproof.conformance.given import give, world_of
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
 from rankproof.conformance.outcome import as_opened
-from rankproof.conformance.pool import MOST_RANKS, RankPool
+from rankproof.conformance.pool import MOST_RANKS, SETUP_WITHIN, RankPool
 from rankproof.conformance.program import program_of
 from rankproof.conformance.search import Ran, search, shrunk
 from rankproof.conformance.shrink import rerun
@@ -139,6 +139,7 @@ def fuzz(
     timeout: float = 3.0,
     shrink_seconds: float = 20.0,
     transports: Sequence[Place] = TRANSPORTS,
+    setup_within: float = SETUP_WITHIN,
     launcher: Launcher | None = None,
     progress: Callable[[int, Place], None] | None = None,
     commands: Sequence[Command] = (),
@@ -149,8 +150,9 @@ def fuzz(
     Up to `examples` schedules run in memory, and then as many others on real processes; `seconds`, if given, end the
     search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the
     subject is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made
-    smaller for `shrink_seconds`. A `launcher` saves the time to start one. `progress` is told the schedules done, and
-    where, now and then. Where there are `commands`, nothing is searched: these are given, in memory and, where nothing
+    smaller for `shrink_seconds`. Setting up the ranks may take `setup_within` seconds, or as long as a reply; half of
+    that in memory, since a setup that hangs there is tried on processes. A `launcher` saves the time to start one.
+    `progress` is told the schedules done, and where, now and then; and 0 when ranks are to be set up. Where there are `commands`, nothing is searched: these are given, in memory and, where nothing
     differs there, on processes. Raises BadInput for a factory that cannot be used, for a number of ranks that a pool
     cannot have, wherever they are to be, and for a command that is impossible where it stands.
     """
@@ -171,8 +173,11 @@ def fuzz(
             seed=seed,
             timeout=timeout,
             shrink_seconds=shrink_seconds,
+            setup_within=setup_within,
             commands=tuple(commands),
         )
+        if job.examples:
+            tell(0, "memory")
         searched = search_apart(job, launched, lambda done: tell(done, "memory"))
         name = factory_name(subject).strip("'")
         can, note, driven = searched.capabilities, searched.note, searched.driven
@@ -186,8 +191,10 @@ def fuzz(
                 lanes=searched.capabilities.names,
                 timeout=timeout,
                 reply_within=3 * timeout,
+                setup_within=setup_within,
                 launcher=launched,
             )
+            tell(0, "processes")
             if searched.failure:
                 found = _again(_with_failure(found, searched.failure, "memory", timeout), searched.failure, pool)
             else:

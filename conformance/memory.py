@@ -23,7 +23,7 @@ from rankproof.conformance.memory_seat import LOAD, Seat, patience_of
 from rankproof.conformance.memory_world import worlds_apart
 from rankproof.conformance.one_core import on_one_core
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
-from rankproof.conformance.pool import SETUP_WITHIN
+from rankproof.conformance.pool import LOAD_WITHIN, SETUP_WITHIN
 from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
 
@@ -44,6 +44,7 @@ class MemoryRanks:
         lanes: tuple[str, ...] = ("write", "load"),
         timeout: float = 10.0,
         reply_within: float = 30.0,
+        setup_within: float = SETUP_WITHIN,
     ) -> None:
         if ranks < 1:
             raise BadInput(f"there is at least 1 rank, not {ranks}")
@@ -54,6 +55,7 @@ class MemoryRanks:
         self._lanes = lanes
         self._timeout = timeout
         self._reply_within = reply_within
+        self._setup_within = max(setup_within, reply_within)
         self._seats: list[Seat] = []
         self._board = Board(ranks)
         self._unsupported = ""
@@ -186,19 +188,20 @@ class MemoryRanks:
         groups = [MemoryGroup(seat.rank, board, self._timeout, patience_of(seat, board)) for seat in self._seats]
         self._groups += 1
         store_file = os.path.join(self._directory, str(self._groups))
-        self._require_ok(LOAD, [(partial(self._worlds.enter, group), self._factory) for group in groups])
+        self._require_ok(LOAD, [(partial(self._worlds.enter, group), self._factory) for group in groups], LOAD_WITHIN)
         self._require_ok(
             "setup",
             [
                 (MemoryConfig(rank, board.world, self._lanes, self._timeout, store_file, group),)
                 for rank, group in enumerate(groups)
             ],
+            self._setup_within,
         )
 
-    def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
+    def _require_ok(self, method: str, arguments: list[tuple[object, ...]], within: float) -> None:
         for rank, given in enumerate(arguments):
             self.send(rank, method, *given)
-        for rank, outcome in self._receive_each(range(len(self._seats)), max(SETUP_WITHIN, self._reply_within)):
+        for rank, outcome in self._receive_each(range(len(self._seats)), within):
             if isinstance(outcome, Raised) and outcome.kind == "BadInput":
                 raise BadInput(outcome.message)
             if not isinstance(outcome, Ok):

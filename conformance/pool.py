@@ -23,8 +23,11 @@ from rankproof.model.errors import BadInput
 
 _WORKER = "rankproof.conformance.worker:serve"
 MOST_RANKS = 64
-SETUP_WITHIN = 120.0
-"""Seconds for a rank to make its subject and set it up: it may import torch or an engine, on a busy machine."""
+LOAD_WITHIN = 120.0
+"""Seconds for the ranks to make their subjects: they may import torch or an engine, on a busy machine."""
+
+SETUP_WITHIN = 60.0
+"""Seconds for the ranks to be set up, and so how soon a setup that hangs is told."""
 
 
 class RankPool:
@@ -32,8 +35,9 @@ class RankPool:
 
     `factory` is "package.module:callable", or a callable that other processes can import; it takes nothing and gives a
     new `Subject`. `lanes` and `timeout` (seconds) go into the `SubjectConfig`. `reply_within` (seconds) limits each
-    reply unless `receive` is given another limit. A `launcher` that is given is used and left open, so that
-    a later pool starts in some milliseconds; otherwise the pool has its own.
+    reply unless `receive` is given another limit, and `setup_within` the setups, unless a reply may take longer. A
+    `launcher` that is given is used and left open, so that a later pool starts in some milliseconds; otherwise the
+    pool has its own.
 
     Use it in a `with`: entering starts the processes and sets the subjects up, leaving ends every process, after
     `close` of each subject if the block ended without an exception. Not for use by several threads.
@@ -47,6 +51,7 @@ class RankPool:
         lanes: tuple[str, ...] = ("write", "load"),
         timeout: float = 10.0,
         reply_within: float = 30.0,
+        setup_within: float = SETUP_WITHIN,
         launcher: Launcher | None = None,
     ) -> None:
         if not 1 <= ranks <= MOST_RANKS:
@@ -57,6 +62,7 @@ class RankPool:
         self._lanes = lanes
         self._timeout = timeout
         self._reply_within = reply_within
+        self._setup_within = setup_within
         self._launcher = launcher or Launcher()
         self._owns_launcher = launcher is None
         self._name = uuid.uuid4().hex
@@ -190,13 +196,13 @@ class RankPool:
             state.process.clear_log()
         self._groups += 1
         store_file = os.path.join(self._launcher.directory, f"{self._name}-{self._groups}")
-        self._require_ok(LOAD, [(self._factory,)] * self._world)
+        self._require_ok(LOAD, [(self._factory,)] * self._world, LOAD_WITHIN)
         for state in self._ranks:
             state.has_subject, state.closed = True, None
         configs = [
             SubjectConfig(rank, self._world, self._lanes, self._timeout, store_file) for rank in range(self._world)
         ]
-        self._require_ok("setup", [(config,) for config in configs])
+        self._require_ok("setup", [(config,) for config in configs], max(self._setup_within, self._reply_within))
 
     def _start(self, target: str) -> Process:
         process = self._launcher.start(target)
@@ -218,10 +224,10 @@ class RankPool:
             self.send(rank, method)
         return dict(self._receive_each(ranks, self._reply_within))
 
-    def _require_ok(self, method: str, arguments: list[tuple[object, ...]]) -> None:
+    def _require_ok(self, method: str, arguments: list[tuple[object, ...]], within: float) -> None:
         for rank, given in enumerate(arguments):
             self.send(rank, method, *given)
-        for rank, outcome in self._receive_each(range(self._world), SETUP_WITHIN):
+        for rank, outcome in self._receive_each(range(self._world), within):
             match outcome:
                 case Ok():
                     continue
@@ -229,6 +235,8 @@ class RankPool:
                     raise BadInput(message)
                 case Died(_, words) if words:
                     reason = f"{outcome} ({words.splitlines()[-1]})"
+                case Hung():
+                    reason = f"{outcome}; if it is only slow, a longer timeout gives it more"
                 case _:
                     reason = str(outcome)
             raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {reason}")

@@ -13,6 +13,7 @@ here. The pipelined order is that of sglang#39903; the right column says what th
 
 How it travels is the transport's business: the MIN all_reduce of that change (`transport`), or an exchange out of which
 each rank takes the MIN by itself (`exchange`), which gloo does in fewer messages; either is one collective a step.
+Where rounds are in flight, a thread of their own may issue them and wait for them (`rounds`).
 
 Popping a step later is safe because acks only accumulate between two steps. What that change leaves open is closed
 here: guard words in the same vector show on every rank where ranks differ (`guards`); a reset, an eviction or a close

@@ -140,10 +140,10 @@ def run_fuzz(
     """The subject held against the model, with the progress shown; a `launcher` saves the time to start one."""
     limit, ranks = plan.budget, plan.budget.ranks
     stage = f"fuzz {plan.subject.rpartition(':')[2]} on {ranks} ranks"
-    progress(stage, "starting them")
 
     def told(done: int, place: str) -> None:
-        progress(stage, f"{counted(done, 'schedule')} {'in memory' if place == 'memory' else 'on processes'}")
+        what = counted(done, "schedule") if done else "setting up"
+        progress(stage, f"{what} {'in memory' if place == 'memory' else 'on processes'}")
 
     return fuzz(
         plan.subject,

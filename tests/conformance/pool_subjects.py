@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -156,6 +157,18 @@ class RaisesInSetupOnRankOne(Echo):
         if self.rank == 1:
             raise ValueError("no such device")
         self.hang()
+
+
+class HangsInSetup(Echo):
+    def setup(self, config: SubjectConfig) -> None:
+        self.hang()
+
+
+class StopsInSetup(Echo):
+    """Holds up its whole process, as a call does that never gives the interpreter's lock back."""
+
+    def setup(self, config: SubjectConfig) -> None:
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class DiesInSetup(Echo):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from rankproof.conformance import apart
 from rankproof.conformance.asserting import report_of
 from rankproof.conformance.capabilities import Capabilities, Lane
 from rankproof.conformance.commands import TIMING
 from rankproof.conformance.driver import Mismatch
-from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.fuzz import Place, fuzz
 from rankproof.conformance.launcher import Launcher
 from rankproof.model.errors import BadInput
 from rankproof.model.schedule import run
@@ -164,6 +166,23 @@ def test_a_subject_that_never_returns_hung_in_memory_too(shared_launcher: Launch
     found = fuzz("wrong_subjects:sleeps_when_it_pops", timeout=0.2, shrink_seconds=1.0, launcher=shared_launcher)
     assert (found.verdict, found.found_in, found.reproduced) == (Verdict.VIOLATED, "memory", True)
     assert found.breaks == "no-deadlock"
+
+
+@pytest.mark.parametrize("subject", ["HangsInSetup", "StopsInSetup"])
+def test_a_setup_that_hangs_is_told_after_one_limit_in_memory_and_one_on_processes(
+    shared_launcher: Launcher, monkeypatch: pytest.MonkeyPatch, subject: str
+) -> None:
+    monkeypatch.setattr(apart, "_SPARE_OF_SETUP", 1.0)
+    limit, told, began = 2.0, list[tuple[int, Place]](), time.monotonic()
+
+    def tell(done: int, place: Place) -> None:
+        told.append((done, place))
+
+    says = rf"^factory 'pool_subjects:{subject}': setup on rank \d hung: no reply within 2 s; if .* longer timeout"
+    with pytest.raises(BadInput, match=says):
+        fuzz(f"pool_subjects:{subject}", timeout=0.2, setup_within=limit, launcher=shared_launcher, progress=tell)
+    assert told == [(0, "memory"), (0, "processes")]
+    assert time.monotonic() - began < 20  # and not minutes, however busy this host is
 
 
 def test_a_subject_is_held_to_what_it_declares_unless_something_else_is_asked(shared_launcher: Launcher) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.memory import MemoryRanks
+from rankproof.conformance.outcome import Ok
+from rankproof.conformance.pool import RankPool
 from rankproof.conformance.reference import ReferenceSubject
 from rankproof.impl.exchange import ExchangeTransport
+from rankproof.impl.rounds import CarriedRounds, Rounds
 from rankproof.impl.transport import GlooTransport
 
 
@@ -26,3 +30,21 @@ def test_rounds_are_exchanged_as_open_ack_sync_does_and_reduced_where_the_name_s
         subject = ranks._seats[0].subject
         assert isinstance(subject, ReferenceSubject)
         assert type(subject._sync._transport) is wire
+        assert type(subject._sync._rounds) is Rounds, "in memory no thread runs out of its turn"
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("name", "rounds"),
+    [
+        ("pipelined", CarriedRounds),
+        ("depth_2", CarriedRounds),
+        ("blocking", Rounds),
+        ("on_its_own_group", CarriedRounds),
+    ],
+)
+def test_rounds_in_flight_are_carried_in_processes_as_open_ack_sync_has_it(
+    launcher: Launcher, name: str, rounds: type
+) -> None:
+    with RankPool(2, factory=f"reference_subjects:{name}", timeout=3.0, launcher=launcher) as pool:
+        assert [pool.call(rank, "carried_by") for rank in range(2)] == [Ok(rounds.__name__)] * 2
