@@ -16,12 +16,12 @@ class BareSync:
     """What sglang#39903 proposes: one round in flight, and no guard word, digest or inbox to notice a difference by.
 
     It is here to be measured against, and not to be used. Lanes are plain deques, so that what the implementation's
-    lanes cost shows as well. Its rounds are carried as those of the implementation are.
+    lanes cost shows as well.
     """
 
     def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
         """Takes over the transport."""
-        self._rounds = CarriedRounds(CountsAlone(transport, Ledger()), 1)
+        self._rounds: Rounds | CarriedRounds = CountsAlone(transport, Ledger())
         self._lanes: dict[str, deque[Ack]] = {name: deque() for name in lanes}
         self._issued = 0
         self._in_flight: Offer | None = None
@@ -51,11 +51,20 @@ class BareSync:
         self._rounds.close()
 
 
+class BareCarried(BareSync):
+    """The same, with its round carried by a thread of its own."""
+
+    def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
+        """Takes over the transport."""
+        super().__init__(transport, lanes)
+        self._rounds = CarriedRounds(CountsAlone(transport, Ledger()), 1)
+
+
 class CountsAlone(Rounds):
     """Sends and reads the counts of an offer, and nothing else."""
 
     def send(self, offer: Offer) -> None:
-        self._ledger.digests(offer)  # of no lane
+        self._ledger.digests(offer)  # so that what was noted is read up, by whom it would be
         self._transport.offer(offer.round, offer.counts)
 
     def agreed(self, offer: Offer) -> Agreement:

@@ -58,18 +58,12 @@ class Difference:
 
 def differences(results: Results) -> list[Difference]:
     """One for each setting that was measured."""
-    found = [_difference(measured) for measured in results.of("guards") if turns(measured, _kinds(measured)).count]
+    found = [_difference(measured) for measured in results.of("guards") if turns(measured, KINDS).count]
     return sorted(found, key=lambda each: (each.ranks, each.forward_ms))
 
 
-def _kinds(measured: Measured) -> list[str]:
-    """Those that the run had: `reduced` came later than the others."""
-    had = {sample["kind"] for sample in measured.samples}
-    return [kind for kind in KINDS if kind in had or kind != "reduced"]
-
-
 def _difference(measured: Measured) -> Difference:
-    several, others = turns(measured, _kinds(measured)), _kinds(measured)[1:]
+    several, others = turns(measured, KINDS), KINDS[1:]
     return Difference(
         ranks=int(measured.parameters["ranks"]),
         forward_ms=float(measured.parameters["forward_ms"]),

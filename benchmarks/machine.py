@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankproof.benchmarks.results import Value
+from rankproof.conformance.one_core import cores
 from rankproof.conformance.pool import MOST_RANKS
 from rankproof.model.errors import BadInput
 
@@ -40,11 +40,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def load_average() -> float:

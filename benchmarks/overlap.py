@@ -14,8 +14,9 @@ from rankproof.benchmarks.interleaved import Setting, in_turn
 from rankproof.benchmarks.results import Measured, Results
 from rankproof.benchmarks.turns import Column, Turns, middle, over_turns, turns
 
-KINDS = ("alone", "blocking", "pipelined", "depth 2", "bare")
-"""A, B, C and D of the interleaved run; and the floor: what C comes to where only counts are reduced and popped."""
+KINDS = ("alone", "blocking", "pipelined", "depth 2", "carried", "bare", "bare carried")
+"""A, B, C and D of the interleaved run, and C with a carrier of its rounds; and the floor of either C: what it comes to
+where only counts are reduced and popped."""
 
 FORWARDS_MS = (1.0, 5.0, 10.7, 20.0)
 DELAYS_MS = (0.0, 0.5, 2.8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankproof.benchmarks.carrying import savings
 from rankproof.benchmarks.guardwords import Difference, differences
-from rankproof.benchmarks.overlap import PUBLISHED, PUBLISHED_HIDDEN, PUBLISHED_THROUGHPUT, Row, rows
+from rankproof.benchmarks.overlap import KINDS, PUBLISHED, PUBLISHED_HIDDEN, PUBLISHED_THROUGHPUT, Row, rows
 from rankproof.benchmarks.results import Results
 from rankproof.benchmarks.tables import Table, microseconds, milliseconds, percent
 
@@ -28,6 +28,8 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
         f"{100 * PUBLISHED_HIDDEN:.0f}%",
         "-",
         "-",
+        "-",
+        "-",
     )
     ours = [
         (
@@ -36,7 +38,9 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
             percent(row.throughput["blocking"]),
             percent(row.throughput["pipelined"]),
             percent(row.hidden["pipelined"]),
+            percent(row.hidden["carried"]),
             percent(row.hidden["bare"]),
+            percent(row.hidden["bare carried"]),
             percent(row.overlapped),
         )
         for row in measured
@@ -45,15 +49,26 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
     return [
         Table(
             f"The published box: a step of {forward:g} ms, a reduce that is {delay:g} ms slower",
-            ("where", "reduce, ms", "blocking", "pipelined", "hidden", "hidden, bare", "of the wait alone"),
+            (
+                "where",
+                "reduce, ms",
+                "blocking",
+                "pipelined",
+                "hidden",
+                "carried",
+                "bare",
+                "bare, carried",
+                "of the wait alone",
+            ),
             (theirs, *ours),
             (
                 "Throughput against none at all; hidden is the fraction of what blocking costs a step that is gone "
                 "with one round in flight, (B - C) / (B - A). What is left is the work of the thread that steps, which "
-                "no pipelining hides; of the wait alone more is gone. Bare is the same pipelining with nothing but its "
-                "counts, on plain queues: no guard words and no digests, but the same transport and carrier, in the "
-                "same turns. It is the floor: what it leaves unhidden has nothing to do with checks; what is between "
-                "the two columns is what the checks cost.",
+                "no pipelining hides; of the wait alone more is gone. Carried: hidden where a thread of their own "
+                "carries the rounds. Bare: hidden by the same pipelining with nothing but its counts, on plain queues, "
+                "over the same transport in the same turns, which is what sglang#39903 has: no guard words and no "
+                "digests. It is the floor: what it leaves unhidden has nothing to do with checks; what is between it "
+                "and ours is what the checks cost.",
             ),
         )
     ]
@@ -69,13 +84,15 @@ def _every_row(measured: list[Row]) -> Table:
             "depth 2",
             "hidden at depth 1",
             "at depth 2",
-            "bare, depth 1",
+            "carried",
+            "bare",
+            "bare, carried",
         ),
         tuple(
             (
                 _name(row),
                 *(percent(row.throughput[kind]) for kind in ("blocking", "pipelined", "depth 2")),
-                *(percent(row.hidden[kind]) for kind in ("pipelined", "depth 2", "bare")),
+                *(percent(row.hidden[kind]) for kind in KINDS[2:]),
             )
             for row in measured
         ),
@@ -92,6 +109,7 @@ def _costs(measured: list[Row]) -> Table:
             "of the wait gone",
             "blocking core, us",
             "pipelined core, us",
+            "carried core, us",
             "bare core, us",
         ),
         tuple(
@@ -102,6 +120,7 @@ def _costs(measured: list[Row]) -> Table:
                 percent(row.overlapped),
                 microseconds(row.core_s["blocking"]),
                 microseconds(row.core_s["pipelined"]),
+                microseconds(row.core_s["carried"]),
                 microseconds(row.core_s["bare"]),
             )
             for row in measured
@@ -109,8 +128,8 @@ def _costs(measured: list[Row]) -> Table:
         (
             "Core: time of the core in the thread that steps, in the call of `step()` alone; it cannot be hidden. "
             "Waiting is the rest of the call's wall time. After a forward in which the core was idle its caches are "
-            "cold, and the same code takes several times as long as back to back. Blocking, that thread issues its "
-            "collective itself; pipelined and bare, a carrier does.",
+            "cold, and the same code takes several times as long as back to back. Carried, another thread issues the "
+            "collective and waits for it.",
         ),
     )
 
@@ -140,13 +159,13 @@ def carrier_tables(results: Results) -> list[Table]:
             tuple(
                 (
                     f"{each.ranks}, {each.forward_ms:g} ms, {each.forward}",
+                    microseconds(each.added["carried"]),
                     microseconds(each.added["pipelined"]),
-                    microseconds(each.added["inline"]),
                     percent(each.saved),
+                    microseconds(each.core["carried"]),
                     microseconds(each.core["pipelined"]),
-                    microseconds(each.core["inline"]),
+                    microseconds(each.cores["carried"]),
                     microseconds(each.cores["pipelined"]),
-                    microseconds(each.cores["inline"]),
                 )
                 for each in measured
             ),
@@ -154,8 +173,9 @@ def carrier_tables(results: Results) -> list[Table]:
                 "Step: to a whole step with its forward, against the same without any agreement. Thread: time of the "
                 "core in the thread that steps, in the call of `step()`. Process: to the time of the cores in all "
                 "threads of a rank, against the same without any agreement; a carrier moves work and takes none away. "
-                "Forwards: idle, as while a GPU works; torch, short operations one "
-                "after the other, each of which lets go of the interpreter; python, plain Python that does not.",
+                "Forwards: idle, as while a GPU works; torch, short operations one after the other, each of which lets "
+                "go of the interpreter; python, plain Python that does not. A busy forward is so many operations, so "
+                "that what a carrier takes from it shows in the step.",
             ),
         )
     ]
@@ -166,7 +186,6 @@ def guard_tables(results: Results) -> list[Table]:
     measured = differences(results)
     if not measured:
         return []
-    with_reduced = [each for each in measured if "reduced" in each.loop]
     return [
         Table(
             "What guard words add to a pipelined step",
@@ -183,33 +202,29 @@ def guard_tables(results: Results) -> list[Table]:
             ),
             (
                 "Step: against the same step without. Guard words: the implementation with and without them. All "
-                "checks: the implementation against counts alone, on plain queues, carried alike, without digests.",
+                "checks: the implementation against counts alone on plain queues, without words or digests.",
             ),
         ),
-        *_exchange_tables(with_reduced),
+        _exchange_table(measured),
     ]
 
 
-def _exchange_tables(measured: list[Difference]) -> list[Table]:
-    if not measured:
-        return []
-    return [
-        Table(
-            "What the exchange saves against a MIN all_reduce of the same words",
-            ("ranks, forward", "step", "core us"),
-            tuple(
-                (
-                    f"{each.ranks}, {each.forward_ms:g} ms",
-                    percent(each.loop["reduced"], 2),
-                    microseconds(each.core_s["reduced"]),
-                )
-                for each in measured
-            ),
+def _exchange_table(measured: list[Difference]) -> Table:
+    return Table(
+        "What the exchange saves against a MIN all_reduce of the same words",
+        ("ranks, forward", "step", "core us"),
+        tuple(
             (
-                "Step: by the exchange, against the same by an all_reduce. gloo reduces around a ring of N ranks, and "
-                "cuts a vector into 2 N pieces of a word or more, so that up to 2 N each word is one more piece that "
-                "goes around twice. In an exchange every rank sends its words to each other in one message, however "
-                "many they are: guard words make no message more.",
-            ),
-        )
-    ]
+                f"{each.ranks}, {each.forward_ms:g} ms",
+                percent(each.loop["reduced"], 2),
+                microseconds(each.core_s["reduced"]),
+            )
+            for each in measured
+        ),
+        (
+            "Step: by the exchange, against the same by an all_reduce. gloo reduces around a ring of N ranks, and "
+            "cuts a vector into 2 N pieces of a word or more, so that up to 2 N each word is one more piece that "
+            "goes around twice. In an exchange every rank sends its words to each other in one message, however "
+            "many they are: guard words make no message more.",
+        ),
+    )

@@ -46,7 +46,7 @@ def _head(results: Results, sections: Sequence[Section]) -> Iterator[str]:
     )
     yield ""
     yield "```console"
-    yield "$ pip install 'rankproof[bench]'"
+    yield "$ pip install '.[bench]'                       # in a checkout"
     yield "$ rankproof bench --out docs                   # measure everything again, and write this page"
     yield "$ rankproof bench --quick                      # a first picture in two minutes"
     yield "$ rankproof bench --render docs/performance/results.json --out docs   # this page from the file"

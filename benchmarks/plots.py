@@ -23,7 +23,15 @@ Drawing: TypeAlias = Callable[[Results], Figure | None]
 """Makes a plot, or None where there are no results for it."""
 
 GREY = "#555555"
-COLOURS = {"blocking": "#b2182b", "pipelined": "#2166ac", "depth 2": "#5aae61", "depth 4": "#9970ab", "bare": GREY}
+COLOURS = {
+    "blocking": "#b2182b",
+    "pipelined": "#2166ac",
+    "depth 2": "#5aae61",
+    "depth 4": "#9970ab",
+    "carried": "#e08214",
+    "bare": GREY,
+    "bare carried": "#fdb863",
+}
 STYLE = {
     "axes.grid": True,
     "axes.spines.right": False,

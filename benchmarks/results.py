@@ -12,7 +12,7 @@ from rankproof.model.errors import BadInput
 from rankproof.model.textfile import read_text
 
 FORMAT: Final = "rankproof benchmark"
-VERSION: Final = 1
+VERSION: Final = 2
 LARGEST: Final = 64 << 20
 """Bytes that a results file may have; a full run comes to a few."""
 
@@ -96,7 +96,8 @@ def load(path: Path) -> Results:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise BadInput(f"{path}: this is no results file of `rankproof bench`; it has no format {FORMAT!r}")
     if content.get("version") != VERSION:
-        raise BadInput(f"{path}: version {content.get('version')!r} of a results file; this tool reads {VERSION}")
+        found = content.get("version")
+        raise BadInput(f"{path}: version {found!r} of a results file; this tool reads {VERSION}; measure again")
     try:
         return _results(content)
     except (KeyError, TypeError, ValueError) as error:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import cycle
 from typing import Literal, Protocol, TypeAlias, get_args
 
 import torch
 from torch._C._distributed_c10d import FileStore, PrefixStore
 
-from rankproof.benchmarks.bare import Alone, BareSync
+from rankproof.benchmarks.bare import Alone, BareCarried, BareSync
 from rankproof.benchmarks.delayed import DelayedTransport
 from rankproof.benchmarks.unguarded import UnguardedSync
 from rankproof.conformance.channel import Channel
@@ -41,19 +42,21 @@ LAGS: Mapping[str, int] = {
     "pipelined": 1,
     "depth 2": 2,
     "depth 4": 4,
-    "inline": 1,
+    "carried": 1,
     "unguarded": 1,
     "bare": 1,
+    "bare carried": 1,
     "reduced": 1,
 }
 """Each way to agree, by its name, and its lag.
 
-`alone` is no agreement, `inline` is `pipelined` without a carrier, and `reduced` is `pipelined` by an all_reduce.
+`alone` is no agreement, `carried` is `pipelined` with a carrier of its rounds, and `reduced` is it by an all_reduce.
 """
 
 OF_ITS_OWN: Mapping[str, Callable[[Transport, Mapping[str, LaneKind]], Part]] = {
     "unguarded": UnguardedSync,
     "bare": BareSync,
+    "bare carried": BareCarried,
 }
 """What opens a part that the implementation does not have."""
 
@@ -195,27 +198,39 @@ class Loop:
         core, ended = time.thread_time() - core, time.perf_counter()
         if self._watch:
             self._watch()
-        if forward_s:
-            _FORWARD[forward](ended + forward_s)
+        if forward != "idle":
+            _OPERATIONS[forward](round(forward_s * _rate(forward)))
+        elif forward_s:
+            time.sleep(max(0.0, ended + forward_s - time.perf_counter()))
         return ended - began, core
 
 
-def _idle(until: float) -> None:
-    time.sleep(max(0.0, until - time.perf_counter()))
-
-
-def _torch(until: float) -> None:
+def _torch(operations: int) -> None:
     tensor = torch.ones(64)
-    while time.perf_counter() < until:
+    for _ in range(operations):
         tensor = tensor * 1.0
 
 
-def _python(until: float) -> None:
-    while time.perf_counter() < until:
+def _python(operations: int) -> None:
+    for _ in range(operations):
         pass
 
 
-_FORWARD: Mapping[Forward, Callable[[float], None]] = {"idle": _idle, "torch": _torch, "python": _python}
+_OPERATIONS: Mapping[Forward, Callable[[int], None]] = {"torch": _torch, "python": _python}
+
+
+@cache
+def _rate(forward: Forward) -> float:
+    """How many operations a second a busy forward makes here, in the best of several looks.
+
+    A forward is so many operations and not so much time: what a carrier takes from it then shows.
+    """
+    operations, least = 10_000, math.inf
+    for _ in range(5):
+        began = time.perf_counter()
+        _OPERATIONS[forward](operations)
+        least = min(least, time.perf_counter() - began)
+    return operations / least
 
 
 def serve(channel: Channel) -> None:
@@ -257,7 +272,7 @@ def _loop(kind: str, opening: Opening) -> Loop:
     store = PrefixStore(kind, FileStore(opening.store_file, opening.world))
     group = gloo_group(opening.rank, opening.world, store, opening.timeout, lag)
     gloo = GlooTransport(group) if kind == "reduced" else ExchangeTransport(group)
-    carried = lag > 0 and kind != "inline"
+    carried = kind.endswith("carried")
     delayed = DelayedTransport(gloo, opening.delay_s, at_once=carried) if opening.delay_s else None
     opened = OF_ITS_OWN.get(kind, partial(AckSync, lag=lag, cumulative=lag > 1, carrier=carried))
     watch = delayed.watch if delayed and not carried else None  # where there is a carrier, that is the one who offers

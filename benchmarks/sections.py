@@ -90,9 +90,9 @@ _PLANS: tuple[_Plan, ...] = (
         "What a carrier saves",
         "measured",
         (
-            "The pipelined loop, its rounds carried by a thread of their own as `open_ack_sync` has it, and by the "
-            "thread that steps; and the loop without any agreement; in turn. The forward is idle, or busy in one of "
-            "two ways: a carrier needs the interpreter, which is free only while the other thread lets go of it.",
+            "The pipelined loop, its rounds carried by a thread of their own (`open_ack_sync(..., carrier=True)`), and "
+            "by the thread that steps; and the loop without any agreement; in turn. The forward is idle, or busy in "
+            "one of two ways: a carrier needs the interpreter, which is free while the other thread lets go of it.",
         ),
         carrier_tables,
         (),

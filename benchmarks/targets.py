@@ -59,7 +59,9 @@ def _hidden(results: Results) -> Iterator[tuple[str, ...]]:
             where = f"{row.ranks} ranks, forward {row.forward_ms:g} ms, +{row.delay_ms:g} ms"
             shares = (
                 ("hidden", row.hidden["pipelined"]),
+                ("hidden with a carrier", row.hidden["carried"]),
                 ("hidden with counts alone (the floor)", row.hidden["bare"]),
+                ("hidden with counts alone and a carrier", row.hidden["bare carried"]),
                 ("of the wait alone", row.overlapped),
             )
             for what, found in shares:
@@ -67,21 +69,17 @@ def _hidden(results: Results) -> Iterator[tuple[str, ...]]:
 
 
 def _left(row: Row) -> str:
-    """Where the rest goes: what the target leaves a pipelined step, what ours takes, and what the floor takes."""
-    target, floor = HIDDEN[row.ranks], row.hidden["bare"]
-    ours, bare, waits = (each.scaled(1e6).value for each in (row.core_s["pipelined"], row.core_s["bare"], row.waits_s))
-    without = f"without any check {100 * floor.value:.1f}% is hidden"
-    missed = (
-        f"So {100 * target:.0f}% cannot be had here by checking less: {without}."
-        if floor.value < target
-        else f"And {without}: what is between is what the checks cost, and lanes that know their acks by identity."
-    )
+    """Where the rest goes: what the target leaves a pipelined step, and what each way to carry its round keeps."""
+    target = HIDDEN[row.ranks]
+    kept = {kind: f"{estimate.scaled(1e6).value:.0f} us" for kind, estimate in row.core_s.items()}
     return (
         f"At {row.ranks} ranks, forward {row.forward_ms:g} ms, +{row.delay_ms:g} ms, blocking adds "
         f"{row.costs_s.scaled(1e3).value:.2f} ms to a step, of which a pipelined step may keep "
-        f"{1e6 * (1 - target) * row.costs_s.value:.0f} us if {100 * target:.0f}% is to be hidden. Ours keeps "
-        f"{ours:.0f} us in the thread that steps and waits for {waits:.0f} us; counts alone keep {bare:.0f} us in the "
-        f"thread. {missed}"
+        f"{1e6 * (1 - target) * row.costs_s.value:.0f} us if {100 * target:.0f}% is to be hidden. In the thread that "
+        f"steps ours keeps {kept['pipelined']}, and {kept['carried']} with a carrier; counts alone keep "
+        f"{kept['bare']}, and {kept['bare carried']} with a carrier. What a carrier takes out of the step is the "
+        "collective, issued and waited for from Python after a forward in which the core was idle and its caches went "
+        "cold; what is left beside the floor is what the checks cost, and lanes that know their acks by identity."
     )
 
 
@@ -108,7 +106,11 @@ def _core(results: Results) -> Iterator[tuple[str, ...]]:
             yield _line("a step's core time, back to back, us", target, microseconds(found), found.value < CORE_S)
     for row in rows(results):
         if (row.ranks, row.forward_ms, row.delay_ms) == (2, FORWARD_MS, 0.0):
-            for what, kind in (("a step's core time", "pipelined"), ("that of counts alone (the floor)", "bare")):
+            for what, kind in (
+                ("a step's core time", "pipelined"),
+                ("that with a carrier", "carried"),
+                ("that of counts alone (the floor)", "bare"),
+            ):
                 found = row.core_s[kind]
                 where = f"{what}, after {row.forward_ms:g} ms of idle core, us"
                 yield _line(where, target, microseconds(found), found.value < CORE_S)

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 
 from rankproof.benchmarks.bare import CountsAlone
 from rankproof.impl.acks import LaneKind
-from rankproof.impl.rounds import CarriedRounds
 from rankproof.impl.sync import PipelinedAckSync
 from rankproof.impl.transport import Transport
 
 
 class UnguardedSync(PipelinedAckSync):
-    """Sends counts alone, carried as those of the implementation are; its lanes keep digests, which nobody compares."""
+    """Sends counts alone; its lanes keep digests, which nobody compares."""
 
     def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:
         """Takes over the transport."""
         super().__init__(transport, lanes)
-        self._rounds = CarriedRounds(CountsAlone(transport, self._lanes.ledger), self._window)
+        self._rounds = CountsAlone(transport, self._lanes.ledger)

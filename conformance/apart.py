@@ -28,7 +28,7 @@ _SPARE = 60.0
 _SPARE_OF_SETUP = 30.0
 
 _SHARE_OF_SETUP = 1 / 2
-"""The part of the limit of a setup that it has in memory: one that hangs there is seen to on processes, and told then."""
+"""The part of the limit of a setup that it has in memory: a hang there is looked at on processes."""
 
 
 @dataclass(frozen=True)

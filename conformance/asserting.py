@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.fuzz import Fuzzing, fuzz
+from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.worker import Factory
 from rankproof.model.properties import PROPERTIES

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from rankproof.conformance.comparing import differing, has_the_shape_of
-from rankproof.conformance.driver import Reply
 from rankproof.conformance.outcome import Died, Hung, Ok, Raised
+from rankproof.conformance.replies import Reply
 from rankproof.conformance.subject import Observation
 from rankproof.model.actions import Action, Evict, Flush, Pop, Reset
 from rankproof.model.interleaving import apply, drained_by
 from rankproof.model.properties import PROPERTIES, Transition
+from rankproof.model.protocol import Word
 from rankproof.model.schedule import Schedule
 from rankproof.model.state import RankState, State
 
@@ -66,22 +68,41 @@ def differences_of(reply: Reply | None) -> tuple[Difference, ...]:
     return tuple(Difference(name, repr(ours), repr(theirs)) for name, ours, theirs in differing(model, subject))
 
 
-def out_of_order(reply: Reply | None) -> str:
-    """What it means that an ack was popped while one before it in its lane stays; empty where none was.
+def remark_on(reply: Reply | None) -> str:
+    """What a difference usually comes from, where it is one of two kinds; else empty.
 
-    So does a subject that agrees on identities, whatever stands before them, and it may be right as that.
+    An ack was popped while one before it in its lane stays: so does a subject that agrees on identities, whatever
+    stands before them, and it may be right as that. Or an ack that the model has is neither popped nor left.
     """
     if reply is None or reply.expected is None or not isinstance(reply.outcome, Ok):
         return ""
     seen = reply.outcome.value
     if not isinstance(seen, Observation) or not has_the_shape_of(reply.expected, seen):
         return ""
+    for lane, acks in enumerate(_vanished(reply.expected, seen)):
+        if acks:
+            return _VANISHED.format(ack=min(acks), lane=lane, rank=reply.rank)
     for popped, left, ours in zip(seen.popped, seen.left, reply.expected.popped, strict=True):
         over = set(popped) - set(ours)
         if over and left and max(over) > min(left):  # in a lane, later acks have higher numbers
             return _OUT_OF_ORDER
     return ""
 
+
+def _vanished(expected: Observation, seen: Observation) -> list[set[int]]:
+    """The acks of each lane that are somewhere in the model, and nowhere in the subject."""
+    return [
+        {*popped, *left}.difference(popped_there, left_there)
+        for popped, left, popped_there, left_there in zip(
+            expected.popped, expected.left, seen.popped, seen.left, strict=True
+        )
+    ]
+
+
+_VANISHED = (
+    "rank {rank} was given ack {ack} of lane {lane}, and neither popped it nor has it left; where an enqueue fails on "
+    "one rank alone, equal counts stand for other acks, and from there on the ranks break same-pops"
+)
 
 _OUT_OF_ORDER = (
     "it popped an ack that stands behind one that stays: the model pops a finished prefix, and an agreement on "
@@ -106,16 +127,18 @@ def broken_property(schedule: Schedule, reply: Reply | None) -> str:
             return _of_observation(schedule, reply, reply.expected, seen) if shaped else ""
         case Ok() if reply.early:
             return "finished-before-pop"
-        case Ok() if reply.expected is None:
-            return "contained-failure"  # it goes on where the model's rank has ended
+        case Ok() if reply.expected is None:  # it goes on where the model's rank has ended
+            return "named-divergence" if reply.due in get_args(Word) else "contained-failure"
         case _:
             return ""
 
 
 def _of_observation(schedule: Schedule, reply: Reply, expected: Observation, seen: Observation) -> str:
     if seen.popped != expected.popped:
+        # A rank that never got an ack pops others in its place, also such as have not finished elsewhere.
+        of_pops = sorted(_OF_POPS, key="same-pops".__ne__) if any(_vanished(expected, seen)) else _OF_POPS
         for transition in _as_popped(schedule, reply.rank, seen.popped):
-            for name in _OF_POPS:
+            for name in of_pops:
                 if PROPERTIES[name].broken(transition):
                     return name
     if seen.waited_unfinished != expected.waited_unfinished:

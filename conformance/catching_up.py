@@ -9,7 +9,10 @@ from rankproof.model.state import CLOSED, State
 
 
 def is_behind(model: Model, state: State, rank: int) -> bool:
-    """Whether there is more for a rank to go through: another has, or it needs one that has ended."""
+    """Whether there is more for a rank to go through: another has, or it needs one that has ended.
+
+    Steps are in no script where resets are not aligned, and a rank that lacks some is only seen to by their number.
+    """
     ranks = state.ranks
     if ranks[rank].error:
         return False

@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import replace
 
 from rankproof.conformance.apart import Job, Searched, search_apart
-from rankproof.conformance.blame import Difference, broken_property, differences_of, out_of_order, rests_on_time
+from rankproof.conformance.blame import broken_property, differences_of, remark_on, rests_on_time
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.commands import TIMING, Command
+from rankproof.conformance.commands import Command
 from rankproof.conformance.confirming import confirmed, with_patience
-from rankproof.conformance.coverage import Coverage, coverage
 from rankproof.conformance.driver import HarnessLost
+from rankproof.conformance.fuzzed import Fuzzing, Place
 from rankproof.conformance.given import give, world_of
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure, Findings
@@ -30,10 +29,7 @@ from rankproof.conformance.shrink import rerun
 from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
 from rankproof.model.properties import CHECKED
-from rankproof.model.schedule import Schedule
 from rankproof.model.verdict import Verdict
-
-Place: TypeAlias = Literal["memory", "processes"]
 
 TRANSPORTS: tuple[Place, ...] = ("memory", "processes")
 
@@ -42,89 +38,6 @@ _SHARE_OF_MEMORY = 1 / 3
 
 _MOST_LATE = 3
 """Schedules that fail by time alone before the search is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fuzzing:
-    """What random schedules have shown of one subject.
-
-    capabilities  what it was held to
-    memory, processes  how much ran there; None where nothing did
-    failure       what differed, or why there is no verdict; empty where nothing differed
-    found_in      where the failure was found and made smaller, or empty
-    reproduced    whether the smallest schedule, found in memory, failed on real processes too; None where it was not
-                  tried, or could not be
-    on_processes  what it did there, or why it could not be tried
-    breaks        the property that the failure breaks, or empty where none of the model's has a name for it
-    differences   the fields of the reply that differ
-    remark        what a difference of that kind usually comes from, or empty
-    last_words    the traceback, or the last lines that the rank wrote, or empty
-    note          why memory gave no answer, or empty
-    ended_early   why no smaller schedule was looked for any more, though there may be one; or empty
-    driven        what of an engine is real, and what stood in for; empty for a subject that does not say
-    program       a program that shows the smallest failure again, or empty
-    smallest      the commands that were given in it
-    schedule      what the model went through in it
-    """
-
-    subject: str
-    ranks: int
-    verdict: Verdict
-    capabilities: Capabilities
-    seconds: float
-    memory: Ran | None = None
-    processes: Ran | None = None
-    failure: str = ""
-    found_in: Place | Literal[""] = ""
-    reproduced: bool | None = None
-    on_processes: str = ""
-    breaks: str = ""
-    differences: tuple[Difference, ...] = ()
-    remark: str = ""
-    last_words: str = ""
-    note: str = ""
-    ended_early: str = ""
-    driven: str = ""
-    program: str = ""
-    smallest: tuple[Command, ...] = ()
-    schedule: Schedule | None = None
-
-    @property
-    def examples(self) -> int:
-        """Schedules run, wherever."""
-        return sum(ran.examples for ran in self._ran)
-
-    @property
-    def commands(self) -> int:
-        """Commands whose reply was compared with the model, wherever."""
-        return sum(ran.commands for ran in self._ran)
-
-    @property
-    def steps(self) -> int:
-        """Scheduler steps among them."""
-        return sum(ran.steps for ran in self._ran)
-
-    @property
-    def popped(self) -> int:
-        """Acks that these popped."""
-        return sum(ran.popped for ran in self._ran)
-
-    @property
-    def taken(self) -> dict[str, int]:
-        """How often each of the model's actions was taken."""
-        names = sorted({name for ran in self._ran for name in ran.taken})
-        return {name: sum(ran.taken.get(name, 0) for ran in self._ran) for name in names}
-
-    @property
-    def coverage(self) -> Coverage:
-        """What of all that may come to this subject came, and what never did."""
-        frozen = ("freeze",) if "freeze" in self.capabilities.survives else ()
-        models = self.capabilities.models(self.ranks)
-        return coverage(self.taken, models, self.capabilities, beside=(*TIMING, *frozen))
-
-    @property
-    def _ran(self) -> Sequence[Ran]:
-        return [ran for ran in (self.memory, self.processes) if ran]
 
 
 def fuzz(
@@ -146,15 +59,16 @@ def fuzz(
 ) -> Fuzzing:
     """Runs random schedules of a subject, "package.module:factory" or an importable callable, on so many ranks.
 
-    The subject is held to `capabilities` where they are given, else to what it declares itself, else to `fallback`.
-    Up to `examples` schedules run in memory, and then as many others on real processes; `seconds`, if given, end the
-    search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the
-    subject is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made
-    smaller for `shrink_seconds`. Setting up the ranks may take `setup_within` seconds, or as long as a reply; half of
-    that in memory, since a setup that hangs there is tried on processes. A `launcher` saves the time to start one.
-    `progress` is told the schedules done, and where, now and then; and 0 when ranks are to be set up. Where there are `commands`, nothing is searched: these are given, in memory and, where nothing
-    differs there, on processes. Raises BadInput for a factory that cannot be used, for a number of ranks that a pool
-    cannot have, wherever they are to be, and for a command that is impossible where it stands.
+    The subject is held to `capabilities` where they are given, else to what it declares itself, else to `fallback`. Up
+    to `examples` schedules run in memory, and then as many others on real processes; `seconds`, if given, end the
+    search before that, and a third of them is for memory. The same seed gives the same schedules. A wait of the subject
+    is to end within `timeout` seconds, and a reply is given up after three times that; a failure is made smaller for
+    `shrink_seconds`. Setting up the ranks may take `setup_within` seconds, or as long as a reply; half of that in
+    memory, since a setup that hangs there is tried on processes. A `launcher` saves the time to start one. `progress`
+    is told the schedules done, and where, now and then; and 0 when ranks are to be set up. Where there are `commands`,
+    nothing is searched: these are given, in memory and, where nothing differs there, on processes. Raises BadInput for
+    a factory that cannot be used, for a number of ranks that a pool cannot have, wherever they are to be, and for a
+    command that is impossible where it stands.
     """
     began = time.monotonic()
     check_factory(subject)
@@ -320,7 +234,7 @@ def _with_failure(found: Fuzzing, failure: Failure, place: Place, timeout: float
         found_in=place,
         breaks=broken_property(failure.schedule, reply),
         differences=differences_of(reply),
-        remark=out_of_order(reply),
+        remark=remark_on(reply),
         last_words=as_opened(getattr(reply.outcome, "last_words", "")) if reply else "",
         program=program_of(found.subject, found.ranks, found.capabilities, failure, place, timeout),
         smallest=failure.commands,

@@ -50,7 +50,7 @@ class Judge:
         _require_seen(rank, outcome)
         if not isinstance(outcome, Raised):
             text = f"rank {rank}, {name}: the subject goes on ({outcome}) where the model's rank has ended: {error}"
-            raise self._mismatch(text, Reply(rank, name, outcome))
+            raise self._mismatch(text, Reply(rank, name, outcome, due=error))
 
     def require_same(self, rank: int, busy: Begun, me: RankState, value: object) -> None:
         """What a call returned says what the model's rank popped in it, and how it is now."""

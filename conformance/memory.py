@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -201,7 +200,8 @@ class MemoryRanks:
     def _require_ok(self, method: str, arguments: list[tuple[object, ...]], within: float) -> None:
         for rank, given in enumerate(arguments):
             self.send(rank, method, *given)
-        for rank, outcome in self._receive_each(range(len(self._seats)), within):
+        for rank in range(len(self._seats)):
+            outcome = self.receive(rank, within)  # the first that is not well ends it: others may hang as long
             if isinstance(outcome, Raised) and outcome.kind == "BadInput":
                 raise BadInput(outcome.message)
             if not isinstance(outcome, Ok):
@@ -213,11 +213,9 @@ class MemoryRanks:
         ]
         for rank in closing:
             self.send(rank, "close")
-        self._receive_each(closing)
+        for rank in closing:
+            self.receive(rank)
         return tuple(seat.closed for seat in self._seats)
-
-    def _receive_each(self, ranks: Iterable[int], within: float | None = None) -> list[tuple[int, Outcome]]:
-        return [(rank, self.receive(rank, within)) for rank in ranks]
 
     def _leave(self) -> None:
         for seat in self._seats:

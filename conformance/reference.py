@@ -107,7 +107,7 @@ class ReferenceSubject:
         held = self._sync._lanes[self._lanes[lane]]
         held._take_in()
         held._acks = deque(each for each in held._acks if each.identity != ack)
-        held._identities.remove(ack)
+        del held._identities[ack]
 
     def flush(self) -> Observation:
         """Consumes what is in flight and issues nothing."""
@@ -162,16 +162,18 @@ def on_one_group(
     return opened
 
 
-def at_depth(lag: int, wire: Callable[[ProcessGroupGloo], Transport] = ExchangeTransport) -> Opened:
-    """Opens a part with that many rounds in flight on the harness's group, as `open_ack_sync` would.
+def at_depth(
+    lag: int, wire: Callable[[ProcessGroupGloo], Transport] = ExchangeTransport, *, carrier: bool = False
+) -> Opened:
+    """Opens a part with that many rounds in flight on the harness's group, with a carrier of them where that is asked.
 
-    So its rounds are carried by a thread of their own, but in memory, where no thread runs out of its turn.
+    In memory there is none, since there a thread may run only when it has its turn.
     """
 
     def opened(config: SubjectConfig, lanes: Mapping[str, LaneKind]) -> AckSync:
         backend = _backend(config)
-        carrier = isinstance(backend, ProcessGroupGloo)
-        return AckSync(wire(backend), lanes, lag, cumulative=lag > 1, carrier=carrier)
+        carried = carrier and isinstance(backend, ProcessGroupGloo)
+        return AckSync(wire(backend), lanes, lag, cumulative=lag > 1, carrier=carried)
 
     return opened
 
@@ -197,6 +199,21 @@ def as_planned(topology: Topology, depth: int = 1, switch: str = "1") -> Opened:
 def pipelined() -> ReferenceSubject:
     """A rank that pops in each step what the step before has counted."""
     return ReferenceSubject(at_depth(1))
+
+
+def carried() -> ReferenceSubject:
+    """As `pipelined`, its rounds carried by a thread of their own."""
+    return ReferenceSubject(at_depth(1, carrier=True))
+
+
+def carried_at_depth_2() -> ReferenceSubject:
+    """As `depth_2`, its rounds carried by a thread of their own."""
+    return ReferenceSubject(at_depth(2, carrier=True))
+
+
+def carried_with_storage() -> ReferenceSubject:
+    """As `with_storage`, its rounds carried by a thread of their own."""
+    return _stored(at_depth(1, carrier=True))
 
 
 def reduced() -> ReferenceSubject:

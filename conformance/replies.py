@@ -17,6 +17,7 @@ class Reply:
     Both are as they were compared: without what the subject's capabilities leave open.
 
     early  whether it ended a step in which it was to wait for acks of its own
+    due    why the model's rank has ended, where the subject was to raise; or empty
     """
 
     rank: int
@@ -24,6 +25,7 @@ class Reply:
     outcome: Outcome
     expected: Observation | None = None
     early: bool = False
+    due: str = ""
 
 
 class Mismatch(AssertionError):

@@ -118,6 +118,7 @@ _FOLLOWER_KILLED: tuple[Command, ...] = (*_steps(4, 1), Crash(3), *_steps(2, OUT
 WORLDS: tuple[World, ...] = (
     _with_storage("TP 2, pipelined", "with_storage", PIPELINED),
     _with_storage("TP 2, pipelined, on a MIN all_reduce", "reduced_with_storage", PIPELINED),
+    _with_storage("TP 2, pipelined, with a carrier", "carried_with_storage", PIPELINED),
     _with_storage("TP 2, blocking", "blocking_with_storage", BLOCKING),
     _with_storage("TP 2, depth 2", "depth_2_with_storage", depth(2)),
     _with_storage("TP 2, depth 4", "depth_4_with_storage", depth(4)),

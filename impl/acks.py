@@ -62,9 +62,12 @@ FINISHED: Event = _Finished()
 """For the acks of a `size` lane, which have no event of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ack:
-    """One entry of a lane. Ranks must use the same identity for the same ack; it is unique among those that wait."""
+    """One entry of a lane. Ranks must use the same identity for the same ack; it is unique among those that wait.
+
+    Two are never equal: on one rank an ack is enqueued once.
+    """
 
     identity: Identity
     event: Event
@@ -83,10 +86,10 @@ class Ack:
 class Lane:
     """A FIFO of acks on one rank.
 
-    `enqueue` may come from any thread, and the other calls from one, but for `waiting` and the length, which may be
-    asked for anywhere. So an ack that is enqueued goes through an inbox, from which that one thread takes it into the
-    lane when it counts; each hand-over is one atomic operation of a deque. A lock would do as well, and cost a tenth of
-    a step after a forward in which the core was idle.
+    `enqueue` may come from any thread, and the other calls from one, but for `waiting` and the length, which any may
+    ask for. So an ack that is enqueued goes through an inbox, from which that one thread takes it into the lane when it
+    counts. A lock would do as well, and cost a tenth of a step after a forward in which the core was idle; without one,
+    each operation on a deque or a dict must be atomic, as the interpreter's own lock makes it.
     """
 
     def __init__(self, name: str, kind: LaneKind, note: Callable[[Note], None] | None = None) -> None:
@@ -104,19 +107,21 @@ class Lane:
         self.kind: Final = kind
         self._inbox: deque[Ack] = deque()
         self._acks: deque[Ack] = deque()
-        self._identities: set[Identity] = set()
+        self._identities: dict[Identity, object] = {}  # of all that wait, each with a token of the call that put it in
         self._shut = False
         self._note = note or _unnoted
         self.popped_count = 0
         """How many acks were popped since the last `clear`."""
 
     def __len__(self) -> int:
-        return len(self._acks) + len(self._inbox)
+        """How many acks wait; for another thread one that is being taken in may count twice."""
+        return len(self._inbox) + len(self._acks)
 
     @property
     def waiting(self) -> tuple[Identity, ...]:
         """The identities in the lane, head first."""
-        return tuple([ack.identity for ack in (*self._acks.copy(), *self._inbox.copy())])
+        inbox = self._inbox.copy()  # first: what is taken in meanwhile is then seen twice, and not missed
+        return tuple(dict.fromkeys([ack.identity for ack in (*self._acks.copy(), *inbox)]))
 
     def enqueue(self, ack: Ack) -> None:
         """Puts `ack` at the end.
@@ -126,9 +131,9 @@ class Lane:
         if not isinstance(ack, Ack):
             raise Misuse(f"lane {self.name!r}: an Ack is enqueued, not {ack!r}")
         identity = ack.identity
-        if identity in self._identities:
+        token = object()
+        if self._identities.setdefault(identity, token) is not token:
             raise Misuse(f"lane {self.name!r}: ack {identity!r} waits here already; enqueue it once")
-        self._identities.add(identity)
         self._inbox.append(ack)
         if self._shut and self._taken_back(ack):
             raise Misuse(f"lane {self.name!r} is detached: ack {identity!r} came too late for it")
@@ -155,7 +160,7 @@ class Lane:
         for _ in range(count):
             ack = self._acks.popleft()
             identity = ack.identity
-            self._identities.discard(identity)
+            del self._identities[identity]
             acks.append(ack)
             identities.append(identity)
         self.popped_count += count
@@ -174,7 +179,7 @@ class Lane:
         """Undoes the pops, or the shutting, that gave `acks`, in the order in which they came out."""
         self._shut = False
         self._acks.extendleft(reversed(acks))
-        self._identities.update(ack.identity for ack in acks)
+        self._identities.update((ack.identity, ack) for ack in acks)
 
     def wait_for(self, count: int | None, seconds: float, since: float | None = None) -> int:
         """Waits until the first `count` acks, or all that are in the lane now, have finished; gives their number.
@@ -206,20 +211,22 @@ class Lane:
             self._inbox.remove(ack)
         except ValueError:
             return False
-        self._identities.discard(ack.identity)
+        del self._identities[ack.identity]
         return True
 
     def _take_in(self) -> None:
         """Takes what was enqueued by now into the lane."""
         inbox = self._inbox
         while inbox:
-            ack = inbox.popleft()
+            ack = inbox[0]
             self._acks.append(ack)
+            inbox.popleft()
             if self.kind == "aligned":
                 self._note(("enqueued", self.name, ack.identity))
 
     def _forget(self) -> None:
-        self._identities.difference_update([ack.identity for ack in self._acks])
+        for ack in self._acks:
+            del self._identities[ack.identity]
         self._acks.clear()
         self._note(("forgotten", self.name))
 

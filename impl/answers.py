@@ -99,7 +99,7 @@ LENGTH = len(SILENCE.vector())
 def counted_in(vector: Sequence[int], answer: Answer, changes: int) -> tuple[int, ...]:
     """The vector of a rank of the first stage, which has made that many changes, with an answer counted in by MIN.
 
-    A finding rides behind the words of the rank (`Offer.vector`), and its slots are there in any case.
+    A finding rides behind the words of the rank (`Offer.sealed`), and its slots are there in any case.
     """
     lanes = (len(vector) - 1 - 2 * len(GUARDS)) // 3
     idle, request = lanes, lanes + 1

@@ -50,7 +50,7 @@ class Frame:
         self._turn = [None]
         """The turn, which a call takes out and puts back: that is atomic, and costs less than a lock does."""
         self._first_cause: SyncError | None = None
-        self._call = ""
+        self._next = self._call = ""
         self._before = lanes.by_name
         self._result = _NOTHING
         self.closed = False
@@ -80,21 +80,23 @@ class Frame:
 
     def call(self, name: str) -> Frame:
         """A turn with a result that is handed out only where nothing is raised; what is raised breaks the object."""
-        self.begin(name)
+        self._next = name
+        return self
+
+    def __enter__(self) -> StepResult:
+        """Takes the turn here and not in `call`: an interrupt between the two would lose it for ever."""
+        self.begin(self._next)
         try:
-            self._call = name
+            self._call = self._next
             self._before = self.lanes.by_name
             popped: dict[str, list[Ack]] = {}
             for lane in self._before:
                 popped[lane] = []
-            self._result = StepResult(popped, [], {}, None, "", {})
+            self._result = result = StepResult(popped, [], {}, None, "", {})
         except BaseException:  # an interrupt: nothing is done yet, and the next call finds the turn free
             self._turn.append(None)
             raise
-        return self
-
-    def __enter__(self) -> StepResult:
-        return self._result
+        return result
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:

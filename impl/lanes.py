@@ -9,7 +9,7 @@ from rankproof.impl.acks import Ack, Lane, LaneKind
 from rankproof.impl.errors import Misuse
 from rankproof.impl.ledger import Ledger
 
-_POPPED_COUNT, _ACKS = attrgetter("popped_count"), attrgetter("_acks")
+_POPPED_COUNT = attrgetter("popped_count")
 
 
 class Lanes:

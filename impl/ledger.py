@@ -38,9 +38,10 @@ class Ledger:
         offers in the order in which they were noted.
         """
         while (note := self._notes.popleft()) is not offer:
-            self._read(note)
+            self._enter(note)
         last = settled(offer.round, offer.window)
-        self._popped_by.pop(last - 1, None)
+        for past in [number for number in self._popped_by if number < last]:
+            del self._popped_by[past]
         popped = self._popped_by.get(last, {})
         digests = []
         for lane in offer.lanes:
@@ -50,7 +51,12 @@ class Ledger:
             digests.append(digest)
         return tuple(digests)
 
-    def _read(self, note: Note | Offer) -> None:
+    def read(self) -> None:
+        """Reads all notes. No offer may be among them: nothing is in flight."""
+        while self._notes:
+            self._enter(self._notes.popleft())
+
+    def _enter(self, note: Note | Offer) -> None:
         match note:
             case ("enqueued", lane, identity):
                 self._enqueued[lane] = folded(self._enqueued.get(lane, EMPTY), identity_word(identity))

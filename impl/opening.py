@@ -21,16 +21,16 @@ from rankproof.impl.transport import Transport
 
 
 def open_ack_sync(
-    rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float, *, carrier: bool = True
+    rank: int, plan: Plan, store: Store, lanes: Mapping[str, LaneKind], timeout: float, *, carrier: bool = False
 ) -> AckSync:
     """This rank's part in the agreement; returns on each rank when all are there.
 
     rank     this rank in the plan's topology
     store    one that all ranks share and nothing was opened in before: `PrefixStore(name, store)` with a name used once
     lanes    the kind of each lane, in the same order on every rank
-    timeout  seconds: the one deadline, for each wait here and later
-    carrier  whether rounds that are in flight are carried by a thread of their own (see `rounds`), where any are; each
-             rank may choose for itself
+    timeout  seconds: the one deadline, for each wait here and later; a step waits for its carrier for twice that
+    carrier  whether rounds that are in flight are carried by a thread of their own, for engines whose own thread waits
+             for a GPU between two steps (see `rounds`); each rank may choose for itself
 
     Raises Misuse for impossible numbers or lanes, RankDivergence where ranks have other plans or lanes, PeerLost naming
     the ranks that did not come in time, and BadInput for an interface that gloo cannot use.

@@ -192,6 +192,7 @@ class AckSync:
         chosen = self._lanes[lane]
         with self._frame.call("evict") as result:
             self._consume(0, result)
+            self._lanes.ledger.read()  # or notes would grow for as long as nobody steps
             result.popped[lane] += chosen.pop(chosen.wait_for(None, self._transport.timeout))
         return result
 

@@ -98,6 +98,24 @@ def _pops_another(step: Transition) -> str | None:
     return None
 
 
+def will_pop_another(step: Transition) -> bool:
+    """Whether a pop takes another ack than a peer has in that place of its lane, popped or still to be.
+
+    Then `same_pops` falls, if not yet, where that peer pops what was agreed.
+    """
+    rank = step.action.rank
+    before, me = step.before.ranks[rank], step.after.ranks[rank]
+    if me.epoch != before.epoch:
+        return False
+    for other in step.after.ranks:
+        for lane, (old, new) in enumerate(zip(before.lanes, me.lanes, strict=True)):
+            if not (_is_past(step, lane, me, other) or _is_past(step, lane, other, me)):
+                first, there = len(old.popped), (*other.lanes[lane].popped, *other.lanes[lane].waiting)
+                if any(mine != theirs for mine, theirs in zip(new.popped[first:], there[first:], strict=False)):
+                    return True
+    return False
+
+
 def _pops_what_is_owed(step: Transition) -> tuple[int, int, int] | None:
     """A lane with what has been popped from it in this epoch, and what was to be popped by now; None where it is so."""
     owed = step.before.ranks[step.action.rank].owed

@@ -91,7 +91,7 @@ def check_extra() -> None:
     """Raises BadInput where the extra `bench` is not installed."""
     missing = [name for name in EXTRA if find_spec(name) is None]
     if missing:
-        raise BadInput(f"bench needs {' and '.join(missing)}; install them with: pip install 'rankproof[bench]'")
+        raise BadInput(f"bench needs {' and '.join(missing)}; install them with: pip install '.[bench]' in a checkout")
 
 
 def _show(output: Output, results: Results, folder: Path) -> Verdict:

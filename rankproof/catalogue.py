@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from rankproof.model.assumptions import ASSUMPTIONS
-from rankproof.model.errors import BadInput
+from rankproof.model.errors import BadInput, nearest
 from rankproof.model.faults import FAULTS
 from rankproof.model.properties import PROPERTIES
 from rankproof.model.verdict import Verdict
@@ -27,8 +25,8 @@ def known(name: str) -> str:
     names = {each.lower(): each for kind in KINDS.values() for each in kind}
     if name.lower() in names:
         return names[name.lower()]
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    hint = f"did you mean {names[near[0]]!r}?" if near else "rankproof explain lists all that there are"
+    near = nearest(name.lower(), names)
+    hint = f"did you mean {names[near]!r}?" if near else "rankproof explain lists all that there are"
     raise BadInput(f"there is no property, fault, assumption or obligation {name!r}; {hint}")
 
 

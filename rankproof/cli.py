@@ -6,9 +6,6 @@ import gc
 import os
 import sys
 
-DEBUG = "RANKPROOF_DEBUG"
-"""The environment variable that puts a traceback above the line of an internal error."""
-
 INTERRUPTED = 130
 """The exit code that a shell gives for SIGINT."""
 

@@ -12,12 +12,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof.cli import DEBUG, INTERRUPTED
 from rankproof.model.errors import BadInput
 from rankproof.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+
+DEBUG = "RANKPROOF_DEBUG"
+"""The environment variable that puts a traceback above the line of an internal error."""
 
 BAD_USAGE = 2
 READER_GONE = 141
@@ -36,10 +38,7 @@ def run_to_its_end(arguments: Sequence[str]) -> int:
         with _no_interrupt_lost():
             from rankproof import parsing
 
-            code = parsing.run(arguments)
-        if code == INTERRUPTED:
-            raise KeyboardInterrupt
-        return code
+            return parsing.run(arguments)
     except BadInput as error:
         _complain(str(error))
         return BAD_USAGE

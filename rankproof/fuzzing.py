@@ -12,7 +12,8 @@ from typing import Any
 from rankproof import files
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.commands import TIMING, Command
-from rankproof.conformance.fuzz import TRANSPORTS, Fuzzing, Place, fuzz
+from rankproof.conformance.fuzz import TRANSPORTS, fuzz
+from rankproof.conformance.fuzzed import Fuzzing, Place
 from rankproof.conformance.given import as_text, read_commands
 from rankproof.conformance.launcher import Launcher
 from rankproof.diagram import Diagram

@@ -8,7 +8,6 @@ import gc
 import os
 import pickle
 import signal
-import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Generic, Literal, TypeVar
+
+from rankproof.conformance.one_core import cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,7 +65,7 @@ def each(
     held, watched = _held_pipe()
     workers: list[_Worker] = []
     try:
-        for _ in range(min(len(items), _cores(), MOST)):
+        for _ in range(min(len(items), cores(), MOST)):
             workers.append(_start(function, watched, [held, *(worker.connection for worker in workers)]))
         yield from _in_order(items, workers, size)
     finally:
@@ -75,11 +76,6 @@ def each(
             worker.process.join(_END_S)
             worker.connection.close()
         watched.close()
-
-
-def _cores() -> int:
-    """How many cores this process may use, which can be fewer than there are."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @dataclass

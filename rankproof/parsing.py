@@ -13,6 +13,9 @@ from rankproof.model.errors import BadInput
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """Typer's errors about options and arguments; typer gives no public name to their common class."""
 
+INTERRUPTED = 130
+"""What typer gives for an interrupt that comes while it is at work."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Does what the arguments say and gives the exit code of the verdict, or 0 for help.
@@ -28,6 +31,8 @@ def run(arguments: Sequence[str]) -> int:
         raise BadInput(_usage(error)) from error
     except typer.Abort as error:
         raise KeyboardInterrupt from error
+    if outcome == INTERRUPTED:
+        raise KeyboardInterrupt
     if isinstance(outcome, int):
         return outcome
     return outcome().exit_code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankproof.conformance.fuzz import Fuzzing
+    from rankproof.conformance.fuzzed import Fuzzing
     from rankproof.conformance.launcher import Launcher
     from rankproof.conformance.pool import RankPool
     from rankproof.conformance.worker import Factory

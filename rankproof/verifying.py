@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rankproof import exploring, fuzzing, proving, refuting
-from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.search import Ran
 from rankproof.conformance.walking import Walked, walk
@@ -187,11 +187,13 @@ def summarize(output: Output, results: Results) -> None:
         refuting.show(output, refutation)
         output.say()
     lacking = {proof.property for proof in results.proofs if proof.verdict is not Verdict.HOLDS}
-    proved = Counter(proof.property for proof in results.proofs if proof.property in PROPERTIES)
-    holding = [f"{name} ({count})" for name, count in proved.items() if name not in lacking]
+    proved = Counter(proof.property for proof in results.proofs)
+    holding = {name: f"{name} ({count})" for name, count in proved.items() if name not in lacking}
     output.say(("For every number of ranks, of acks and of steps", "title"))
-    by_property = ", ".join(holding) or "nothing"
-    output.paragraph(f"{proving.summary(results.proofs)}; by property: {by_property}.", indent=2, hang=2)
+    by_property = ", ".join(count for name, count in holding.items() if name in PROPERTIES) or "nothing"
+    under_them = ", ".join(count for name, count in holding.items() if name not in PROPERTIES)
+    rest = f"; what these stand on: {under_them}" if under_them else ""
+    output.paragraph(f"{proving.summary(results.proofs)}; by property: {by_property}{rest}.", indent=2, hang=2)
     if lacking:
         output.paragraph(f"not proved: {', '.join(sorted(lacking))}", indent=2, hang=2, style="violated")
     output.say("  They assume:")

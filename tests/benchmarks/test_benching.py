@@ -111,7 +111,7 @@ def test_all_else_works_without_the_extra_and_bench_says_what_to_install() -> No
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == (
-        "rankproof: bench needs numpy and matplotlib; install them with: pip install 'rankproof[bench]'\n"
+        "rankproof: bench needs numpy and matplotlib; install them with: pip install '.[bench]' in a checkout\n"
     )
     assert done.returncode == 2
 

@@ -32,7 +32,15 @@ def test_the_published_figures_hide_97_percent() -> None:
     assert pytest.approx(0.97, abs=0.005) == overlap.PUBLISHED_HIDDEN
 
 
-LOOPS = {"alone": 0.010, "blocking": 0.014, "pipelined": 0.0101, "depth 2": 0.0102, "bare": 0.01004}
+LOOPS = {
+    "alone": 0.010,
+    "blocking": 0.014,
+    "pipelined": 0.0101,
+    "depth 2": 0.0102,
+    "carried": 0.01006,
+    "bare": 0.01004,
+    "bare carried": 0.01002,
+}
 
 
 def test_a_row_says_what_blocking_costs_and_how_much_of_that_is_gone() -> None:
@@ -42,6 +50,7 @@ def test_a_row_says_what_blocking_costs_and_how_much_of_that_is_gone() -> None:
     assert row.hidden["pipelined"].value == pytest.approx(0.975)
     assert row.hidden["depth 2"].value == pytest.approx(0.95)
     assert row.hidden["bare"].value == pytest.approx(0.99)
+    assert row.hidden["carried"].value == pytest.approx(0.985)
     assert row.reduce_s.value == pytest.approx(0.002)
     assert row.published
 
@@ -60,20 +69,18 @@ def test_a_turn_that_was_interrupted_is_left_out() -> None:
     assert row.throughput["blocking"].count == 1
 
 
-def test_the_exchange_is_held_against_an_all_reduce_where_that_was_measured() -> None:
+def test_the_exchange_is_held_against_an_all_reduce() -> None:
     loops = {"pipelined": 0.0102, "unguarded": 0.0101, "bare": 0.010, "reduced": 0.0136}
     samples = [sample(turn, kind, loop) for turn in range(6) for kind, loop in loops.items()]
     exchanged = results("guards", samples, ranks=4, forward_ms=10.7)
     (found,) = guardwords.differences(exchanged)
     assert found.loop["reduced"].value == pytest.approx(-0.25)
     assert guard_tables(exchanged)[1].rows[0][:2] == ("4, 10.7 ms", "-25.00% (-25.00 to -25.00)")
-    earlier = results("guards", [each for each in samples if each["kind"] != "reduced"], ranks=4, forward_ms=10.7)
-    assert guard_tables(earlier) == guard_tables(exchanged)[:1]
 
 
 def test_guard_words_are_compared_within_a_turn() -> None:
     factors = [1.0, 4.0, 2.0]
-    loops = {"pipelined": 0.0102, "unguarded": 0.0101, "bare": 0.010}
+    loops = {"pipelined": 0.0102, "unguarded": 0.0101, "bare": 0.010, "reduced": 0.011}
     samples = [sample(turn, kind, factor * loop) for turn, factor in enumerate(factors) for kind, loop in loops.items()]
     (found,) = guardwords.differences(results("guards", samples, ranks=2, forward_ms=10.7))
     assert found.loop["bare"].value == pytest.approx(0.02)
@@ -99,7 +106,9 @@ def test_kinds_take_turns_in_the_same_processes(monkeypatch: pytest.MonkeyPatch)
     with Launcher() as launcher:
         samples = list(in_turn(launcher, overlap.KINDS, Setting(2, 0.0, delay_s=0.001), seconds=0.0))
         assert [each["kind"] for each in samples] == [*overlap.KINDS] * interleaved.FEWEST_TURNS
-        assert Counter(each["turn"] for each in samples) == dict.fromkeys(range(interleaved.FEWEST_TURNS), 5)
+        assert Counter(each["turn"] for each in samples) == dict.fromkeys(
+            range(interleaved.FEWEST_TURNS), len(overlap.KINDS)
+        )
         took = {str(each["kind"]): float(each["step_s"]) - float(each["core_s"]) for each in samples}
         assert took["blocking"] >= 0.0009  # the delay that was asked for, less what it costs to sleep for it
 

@@ -49,7 +49,7 @@ def test_a_case_that_is_measured_again_takes_the_place_of_the_old() -> None:
         ("[" * 100_000, "this is no JSON"),
         ("[]", "this is no results file"),
         ('{"format": "rankproof schedule"}', "this is no results file"),
-        (json.dumps(json.loads(dump(RESULTS)) | {"version": 99}), "version 99 of a results file; this tool reads 1"),
+        (json.dumps(json.loads(dump(RESULTS)) | {"version": 99}), "version 99 of a results file; this tool reads 2"),
         (json.dumps(json.loads(dump(RESULTS)) | {"measured": [{}]}), "wrong or missing part"),
         (json.dumps(json.loads(dump(RESULTS)) | {"measured": 7}), "wrong or missing part"),
         (json.dumps(json.loads(dump(RESULTS)) | {"machine": "fast"}), "wrong or missing part"),

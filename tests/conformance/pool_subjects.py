@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -110,6 +111,12 @@ class Echo:
         os.wait()
         return int(os.read(read, 16))
 
+    def close_the_channel_and_go_on(self) -> None:
+        (channel,) = (found for found in gc.get_objects() if isinstance(found, Channel))
+        with socket.socket(fileno=os.dup(channel.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
+        self.hang()
+
     def leave_a_child_and_exit(self) -> None:
         if os.fork() == 0:
             threading.Event().wait()
@@ -161,6 +168,7 @@ class RaisesInSetupOnRankOne(Echo):
 
 class HangsInSetup(Echo):
     def setup(self, config: SubjectConfig) -> None:
+        super().setup(config)
         self.hang()
 
 
@@ -168,6 +176,7 @@ class StopsInSetup(Echo):
     """Holds up its whole process, as a call does that never gives the interpreter's lock back."""
 
     def setup(self, config: SubjectConfig) -> None:
+        super().setup(config)
         os.kill(os.getpid(), signal.SIGSTOP)
 
 

@@ -15,12 +15,12 @@ def pipelined() -> ReferenceSubject:
     return _telling(reference.pipelined())
 
 
-def depth_2() -> ReferenceSubject:
-    return _telling(reference.depth_2())
+def carried() -> ReferenceSubject:
+    return _telling(reference.carried())
 
 
-def blocking() -> ReferenceSubject:
-    return _telling(reference.blocking())
+def carried_at_depth_2() -> ReferenceSubject:
+    return _telling(reference.carried_at_depth_2())
 
 
 def on_its_own_group() -> ReferenceSubject:

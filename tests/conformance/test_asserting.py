@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rankproof.conformance.asserting import report_of
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.search import Ran
 from rankproof.model.verdict import Verdict
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from rankproof.conformance.blame import Difference, broken_property, differences_of, out_of_order
+from rankproof.conformance.blame import Difference, broken_property, differences_of, remark_on
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.driver import Reply
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
 from rankproof.model.actions import Action, Count, Enqueue, Evict, Finish, Flush, Issue, Pop, Reset, Wait
 from rankproof.model.schedule import Schedule
+from rankproof.model.state import LOST
 
 MODEL = Capabilities().model(2)
 ENQUEUED: list[Action] = [Enqueue(rank, 0, ack) for rank in (0, 1) for ack in (0, 1)]
@@ -40,6 +41,31 @@ def test_popping_what_is_unfinished_on_another_rank_breaks_finished_before_pop()
 def test_popping_another_ack_than_another_rank_did_breaks_same_pops() -> None:
     actions = [*ENQUEUED, *FINISHED, *ROUND, *step(1), *step(0)]
     assert blamed(actions, (0, 1), (1, 0)) == "same-pops"
+
+
+@pytest.mark.parametrize(("left", "breaks"), [((), "same-pops"), ((0,), "finished-before-pop")])
+def test_popping_another_ack_that_is_unfinished_there_breaks_same_pops_only_where_the_right_one_never_came(
+    left: tuple[int, ...], breaks: str
+) -> None:
+    actions = [*ENQUEUED, Finish(0, 0, 0), Finish(1, 0, 0), Finish(0, 0, 1), *ROUND, *step(1), *step(0)]
+    model = Observation(((0,), ()), ((1,), ()), in_flight=1)
+    seen = Observation(((1,), ()), (left, ()), in_flight=1)
+    reply = Reply(0, "step", Ok(seen), model)
+    assert broken_property(Schedule(MODEL, tuple(actions)), reply) == breaks
+
+
+def test_an_ack_that_is_neither_popped_nor_left_is_remarked_on_as_an_enqueue_that_failed() -> None:
+    model = Observation(((0,), ()), ((1,), (5,)))
+    lost = Reply(1, "step", Ok(Observation(((0,), ()), ((1,), ()))), model)
+    assert remark_on(lost).startswith("rank 1 was given ack 5 of lane 1, and neither popped it nor has it left;")
+    assert remark_on(Reply(1, "step", Ok(Observation(((), ()), ((0, 1), (5,)))), model)) == ""
+
+
+@pytest.mark.parametrize(
+    ("due", "breaks"), [("enqueued", "named-divergence"), ("layout", "named-divergence"), (LOST, "contained-failure")]
+)
+def test_going_on_where_a_difference_was_to_be_named_breaks_named_divergence(due: str, breaks: str) -> None:
+    assert broken_property(Schedule(MODEL, ()), Reply(0, "step", Ok(), due=due)) == breaks
 
 
 def test_popping_what_finished_after_the_count_breaks_exact_delay() -> None:
@@ -137,12 +163,12 @@ def test_an_ack_popped_before_one_that_stands_before_it_is_told_from_one_popped_
 ) -> None:
     model = Observation(((0,), ()), ((1, 2), ()), in_flight=1)
     seen = replace(model, popped=(popped, ()), left=(left, ()))
-    assert bool(out_of_order(Reply(0, "step", Ok(seen), model))) is is_told
+    assert bool(remark_on(Reply(0, "step", Ok(seen), model))) is is_told
 
 
-def test_what_is_no_observation_is_not_out_of_order() -> None:
+def test_nothing_is_remarked_on_what_is_no_observation() -> None:
     model = Observation(((), ()), ((), ()))
-    assert not any(map(out_of_order, (None, Reply(0, "step", Died(-9)), Reply(0, "step", Ok(3), model))))
+    assert not any(map(remark_on, (None, Reply(0, "step", Died(-9)), Reply(0, "step", Ok(3), model))))
 
 
 def test_a_follower_that_ends_its_step_before_its_own_acks_have_finished_breaks_finished_before_pop() -> None:

@@ -9,7 +9,8 @@ import pytest
 from rankproof.conformance.blame import rests_on_time
 from rankproof.conformance.confirming import confirmed
 from rankproof.conformance.driver import HarnessLost, Reply
-from rankproof.conformance.fuzz import Fuzzing, Place, fuzz
+from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.fuzzed import Fuzzing, Place
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.machine import Failure
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised

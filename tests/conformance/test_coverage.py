@@ -10,7 +10,7 @@ import pytest
 from rankproof.conformance.capabilities import Capabilities, Lane, Mishap
 from rankproof.conformance.commands import TIMING
 from rankproof.conformance.coverage import Coverage, coverage
-from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.machine import Findings, machine_for
 from rankproof.conformance.memory import MemoryRanks
 from rankproof.conformance.search import Ran

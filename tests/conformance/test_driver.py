@@ -6,10 +6,10 @@ from collections import deque
 
 import pytest
 
-from rankproof.conformance.driver import Driver, HarnessLost, Mismatch, Step
+from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
-from rankproof.model.actions import Decline, Enqueue, Evict, Finish, Flush, Lose, Reset
+from rankproof.model.actions import Decline, Enqueue, Evict, Finish, Flush, Lose, Pop, Reset
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
 from rankproof.model.scenario import Scenario
@@ -150,6 +150,39 @@ def test_catching_up_takes_the_late_rank_through_all_that_the_other_went_through
     driver.catch_up()
     assert [name for rank, name, _ in ranks.sent if rank == 1] == ["step", "enqueue", "finish", "evict"]
     assert not driver.is_busy(0)
+
+
+def test_a_rank_that_is_steps_behind_catches_up_also_where_resets_are_not_aligned_and_no_script_says_so() -> None:
+    ranks = Scripted(*[seen(in_flight=1)] * 4)
+    driver = Driver(Model(PIPELINED, Scenario(ahead=9, resets=1, aligned_resets=False)), ranks)
+    driver.give(Step(0))
+    driver.give(Step(0))  # which waits for the other, and then is a second that it lacks
+    driver.give(Step(1))
+    assert not driver.is_busy(0)
+    assert driver.state.ahead_of(1) == ()
+    driver.catch_up()
+    assert [rank for rank, _, _ in ranks.sent] == [0, 0, 1, 1]
+    assert [rank.steps for rank in driver.state.ranks] == [2, 2]
+
+
+def test_a_protocol_under_which_ranks_pop_other_acks_breaks_same_pops_and_not_what_the_first_of_them_pops() -> None:
+    popped, first = seen(popped=(1,), in_flight=1), seen(left=(1,), in_flight=1)
+    driver, ranks = driver_of(Ok(), Ok(), first, Ok(), Ok(), seen(left=(0,), in_flight=1), popped, losses=1)
+    commands: list[Command] = [
+        Lose(0, 0, 0),
+        Enqueue(0, 0, 1),
+        Finish(0, 0, 1),
+        Step(0),
+        Enqueue(1, 0, 0),
+        Finish(1, 0, 0),
+        Step(1),
+    ]
+    for command in [*commands, Step(0)]:
+        driver.give(command)
+    assert ranks.received.count(0) == 4
+    with pytest.raises(Mismatch, match=r"the protocol on this schedule breaks same-pops: pop 1 .* is ack 0 on rank 1"):
+        driver.give(Step(1))
+    assert driver.schedule().actions[-1] == Pop(1)
 
 
 def test_a_lost_enqueue_reaches_no_subject() -> None:

@@ -12,7 +12,8 @@ from rankproof.conformance.asserting import report_of
 from rankproof.conformance.capabilities import Capabilities, Lane
 from rankproof.conformance.commands import TIMING
 from rankproof.conformance.driver import Mismatch
-from rankproof.conformance.fuzz import Place, fuzz
+from rankproof.conformance.fuzz import fuzz
+from rankproof.conformance.fuzzed import Place
 from rankproof.conformance.launcher import Launcher
 from rankproof.model.errors import BadInput
 from rankproof.model.schedule import run

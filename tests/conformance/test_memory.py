@@ -201,6 +201,14 @@ def test_a_rank_that_is_killed_within_a_wait_is_lost_to_its_peers() -> None:
         assert ranks.receive(0) == Died(-9)
 
 
+def test_a_setup_that_hangs_on_every_rank_is_told_after_the_limit_of_one() -> None:
+    began, limit = time.monotonic(), 2.0
+    ranks = MemoryRanks(8, factory="pool_subjects:HangsInSetup", timeout=0.1, reply_within=0.3, setup_within=limit)
+    with pytest.raises(BadInput, match=r"setup on rank 0 hung: no reply within 2 s"), ranks:
+        pass
+    assert time.monotonic() - began < 4 * limit
+
+
 def test_a_factory_that_cannot_be_used_is_bad_input_in_one_line() -> None:
     with pytest.raises(BadInput, match="cannot import 'nowhere'"), MemoryRanks(2, factory="nowhere:x"):
         pass

@@ -121,6 +121,13 @@ def test_a_death_is_seen_although_a_child_keeps_the_channel_open(pool: RankPool)
     assert outcome == Died(9)
 
 
+def test_a_rank_that_closes_its_channel_and_goes_on_is_killed_and_counts_as_dead_by_that(
+    pool: RankPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankproof.conformance.rank_process._DEATH_WITHIN", 0.2)
+    assert pool.call(1, "close_the_channel_and_go_on") == Died(-signal.SIGKILL)
+
+
 def test_a_crash_in_native_code_names_the_python_line(pool: RankPool) -> None:
     outcome = pool.call(0, "abort")
     assert isinstance(outcome, Died)

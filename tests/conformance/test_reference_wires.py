@@ -21,6 +21,7 @@ from rankproof.impl.transport import GlooTransport
         ("blocking", ExchangeTransport),
         ("depth_2", ExchangeTransport),
         ("with_storage", ExchangeTransport),
+        ("carried", ExchangeTransport),
         ("reduced", GlooTransport),
         ("reduced_with_storage", GlooTransport),
     ],
@@ -37,14 +38,12 @@ def test_rounds_are_exchanged_as_open_ack_sync_does_and_reduced_where_the_name_s
 @pytest.mark.parametrize(
     ("name", "rounds"),
     [
-        ("pipelined", CarriedRounds),
-        ("depth_2", CarriedRounds),
-        ("blocking", Rounds),
-        ("on_its_own_group", CarriedRounds),
+        ("pipelined", Rounds),
+        ("on_its_own_group", Rounds),
+        ("carried", CarriedRounds),
+        ("carried_at_depth_2", CarriedRounds),
     ],
 )
-def test_rounds_in_flight_are_carried_in_processes_as_open_ack_sync_has_it(
-    launcher: Launcher, name: str, rounds: type
-) -> None:
+def test_rounds_are_carried_in_processes_where_the_name_says_so(launcher: Launcher, name: str, rounds: type) -> None:
     with RankPool(2, factory=f"reference_subjects:{name}", timeout=3.0, launcher=launcher) as pool:
         assert [pool.call(rank, "carried_by") for rank in range(2)] == [Ok(rounds.__name__)] * 2

@@ -39,9 +39,9 @@ def test_every_method_and_field_of_the_contract_is_explained() -> None:
 def test_the_example_conforms_and_with_the_count_before_the_wait_it_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = "        seen = self.flush()\n        self.counts"
-    count = EXAMPLE[EXAMPLE.index("        self.counts") : EXAMPLE.index("        self.work = dist")]
-    wrong = EXAMPLE.replace(first, "        self.counts").replace(count, f"{count}        seen = self.flush()\n")
+    first = "        seen = self.flush()\n"
+    second = EXAMPLE[EXAMPLE.index("        counts = torch") : EXAMPLE.index("        self.flight = counts")]
+    wrong = EXAMPLE.replace(first + second, second + first)
     assert wrong != EXAMPLE
     (tmp_path / "mine.py").write_text(EXAMPLE)
     (tmp_path / "mistaken.py").write_text(wrong)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from rankproof.conformance import machine
+from rankproof.conformance.blame import broken_property
 from rankproof.conformance.capabilities import Capabilities, Mishap, Operation
 from rankproof.conformance.driver import Command, Driver, Mismatch, Step
 from rankproof.conformance.machine import Findings
@@ -124,6 +125,7 @@ def test_a_subject_that_goes_on_after_a_lost_enqueue_is_found(monkeypatch: pytes
     assert found.failure is not None
     assert "the subject goes on" in found.failure.says
     assert "where the model's rank has ended: enqueued" in found.failure.says
+    assert broken_property(found.failure.schedule, found.failure.reply) == "named-divergence"
 
 
 @pytest.mark.parametrize(

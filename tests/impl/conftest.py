@@ -198,7 +198,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         switch: str = "1",
         depth: int = 1,
         opened: bool = True,
-        carrier: bool = True,
+        carrier: bool = False,
         **topology: int,
     ) -> Ranks:
         store = tmp_path / f"store{len(running)}"

@@ -1,7 +1,7 @@
 """Lanes count what has finished at their head, and pop in order."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -70,6 +70,34 @@ def test_a_count_that_cannot_be_popped_pops_nothing(count: int) -> None:
     with pytest.raises(Misuse, match="cannot pop"):
         lane.pop(count)
     assert lane.waiting == (0, 1)
+
+
+@pytest.mark.parametrize("call", [Lane.clear, Lane.shut])
+def test_an_identity_may_come_again_after_its_lane_was_cleared(call: Callable[[Lane], object]) -> None:
+    lane, _ = lane_of(True, False)
+    lane.ready_count()
+    lane.enqueue(Ack("not yet taken in", FINISHED))
+    call(lane)
+    lane.put_back([])
+    for identity in (0, "not yet taken in"):
+        lane.enqueue(Ack(identity, FINISHED))
+    assert lane.waiting == (0, "not yet taken in")
+
+
+def test_another_thread_sees_an_ack_that_is_being_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two operations of the taking in it is in both places, and seen once."""
+    lane, _ = lane_of(True, True)
+    seen: list[tuple[object, ...]] = []
+
+    class Watched(deque[Ack]):
+        def append(self, ack: Ack) -> None:
+            seen.append(lane.waiting)
+            super().append(ack)
+            seen.append(lane.waiting)
+
+    monkeypatch.setattr(lane, "_acks", Watched())
+    assert lane.ready_count() == 2
+    assert seen == [(0, 1)] * 4
 
 
 def test_an_identity_waits_once_and_may_come_again_after_its_pop() -> None:

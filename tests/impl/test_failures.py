@@ -10,6 +10,7 @@ import pytest
 from rankproof.impl import board, frame
 from rankproof.impl.acks import Ack
 from rankproof.impl.errors import Misuse, RankDivergence, StepFailed, StepTimeout, SyncError
+from rankproof.impl.frame import StepResult
 from rankproof.impl.sync import PipelinedAckSync
 from tests.impl.conftest import DEADLINE, LANES, Group, ManualEvent, MemoryNetwork, ThrowingEvent, every_call, group_of
 
@@ -54,6 +55,22 @@ def test_an_interrupt_before_anything_is_done_leaves_the_turn_to_the_next_call(
 
     with monkeypatch.context() as once:
         once.setattr(frame, "StepResult", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pipelined.ranks[0].step()
+    pipelined.step()
+    assert [rank.in_flight for rank in pipelined.ranks] == [1, 1]
+
+
+def test_an_interrupt_on_the_way_into_a_call_leaves_the_turn_to_the_next(
+    pipelined: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal is handled where a function begins: here the one that enters the frame."""
+
+    def interrupted(_: frame.Frame) -> StepResult:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(frame.Frame, "__enter__", interrupted)
         with pytest.raises(KeyboardInterrupt):
             pipelined.ranks[0].step()
     pipelined.step()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from rankproof.benchmarks.echo import EchoTransport
 from rankproof.impl.acks import FINISHED, Ack, Identity, LaneKind
 from rankproof.impl.digests import EMPTY
 from rankproof.impl.guards import NO_STEP_NUMBER, Offer
 from rankproof.impl.lanes import Lanes
+from rankproof.impl.sync import PipelinedAckSync
 
 
 def lanes_of(**kinds: LaneKind) -> Lanes:
@@ -65,6 +67,41 @@ def test_a_cleared_lane_is_as_new(kind: LaneKind) -> None:
     lanes.consumed(1)
     lanes.clear()
     assert lanes.ledger.digests(noted(lanes, 2)) == digests(pops=0, kind=kind)[:1]
+    fill(lanes, "write", "a")
+    lanes["write"].pop(1)
+    lanes.consumed(2)
+    fresh = lanes_of(write=kind)
+    fill(fresh, "write", "a")
+    fresh["write"].pop(1)
+    fresh.consumed(2)
+    assert lanes.ledger.digests(noted(lanes, 3)) == fresh.ledger.digests(noted(fresh, 3))
+
+
+def test_notes_do_not_pile_up_where_lanes_are_evicted_and_nobody_steps() -> None:
+    rank = PipelinedAckSync(EchoTransport(), {"write": "aligned"})
+    for number in range(50):
+        rank.enqueue("write", Ack(number, FINISHED))
+        rank.evict("write")
+    assert len(rank._lanes.ledger._notes) < 5
+
+
+def test_offers_are_read_in_the_order_in_which_they_were_noted() -> None:
+    lanes = lanes_of(write="size")
+    noted(lanes, 1)
+    with pytest.raises(AssertionError, match="was noted before the offer that is read"):
+        lanes.ledger.digests(noted(lanes, 2))
+
+
+def test_no_more_is_kept_of_past_rounds_than_a_window_of_them_after_a_fall_back_too() -> None:
+    lanes = lanes_of(write="size")
+    for number in range(1, 9):
+        fill(lanes, "write", number)
+        lanes["write"].pop(1)
+        lanes.consumed(number)
+        lanes.ledger.digests(noted(lanes, number + 1, 4))
+    assert len(lanes.ledger._popped_by) == 4
+    lanes.ledger.digests(noted(lanes, 10, 0))
+    assert len(lanes.ledger._popped_by) <= 1
 
 
 def test_a_lane_that_came_late_has_popped_nothing_and_one_that_went_takes_its_pops_along() -> None:

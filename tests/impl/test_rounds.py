@@ -1,11 +1,13 @@
 """Rounds that a thread of their own carries: in order, each error where the round is waited for, and no thread left.
 
-What is agreed on and popped by them is tested with every rank that `open_ack_sync` opens: it has its rounds carried.
+What is agreed on and popped by them is tested in `test_wrong_use`, and by the subjects of the reference.
 """
 
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from functools import partial
 import pytest
 
 from rankproof.impl.acks import Lane
-from rankproof.impl.errors import PeerLost, StepTimeout, SyncError
+from rankproof.impl.errors import Misuse, PeerLost, StepTimeout, SyncError
 from rankproof.impl.guards import NO_STEP_NUMBER, Offer
 from rankproof.impl.ledger import Ledger
 from rankproof.impl.rounds import DEADLINES, CarriedRounds, Rounds
@@ -209,6 +211,55 @@ def test_a_rank_that_is_let_go_of_leaves_no_carrier(wire: Wire) -> None:
     assert soon(lambda: len(carriers()) == before)
 
 
+@pytest.mark.parametrize("lag", [1, 2, 4])
+def test_a_step_at_any_depth_leaves_that_many_rounds_in_flight(wire: Wire, lag: int) -> None:
+    sync = AckSync(wire, LANES, lag, cumulative=lag > 1, carrier=True)
+    for _ in range(lag):
+        sync.step()
+    assert soon(partial(wire.has_seen, [("offer", lag), ("agreed", 1)]))
+    assert [number for call, number in wire.calls if call == "offer"] == list(range(1, lag + 1))
+    wire.through.release(100)
+    sync.close()
+
+
+def test_what_happens_to_the_lanes_behind_an_offer_is_not_in_its_digests(carried: Carried, wire: Wire) -> None:
+    """Also where the carrier comes before the step goes on: the offer is noted before it is handed over."""
+    rounds = carried(1)
+    first = offer(1)
+    seen: list[bool] = []
+    carrier = rounds._carrier
+
+    class Watched:
+        def put(self, task: tuple[Offer | None, bool] | None) -> None:
+            seen.append(first in rounds._inline._ledger._notes)
+            tasks.put(task)
+
+    tasks, carrier.tasks = carrier.tasks, Watched()  # type: ignore[assignment]
+    rounds.begin(first)
+    carrier.tasks = tasks
+    assert seen == [True]
+    wire.through.release()
+
+
+def test_a_child_of_a_fork_is_told_that_it_has_no_carrier(wire: Wire) -> None:
+    sync = AckSync(wire, LANES, carrier=True)
+    sync.step()
+    child = multiprocessing.get_context("fork").Process(target=expects_misuse, args=(sync,))
+    child.start()
+    child.join(DEADLINE)
+    assert child.exitcode == 0
+    wire.through.release()
+    sync.close()
+
+
+def expects_misuse(sync: AckSync) -> None:
+    try:
+        sync.step()
+    except Misuse as error:
+        os._exit(0 if "opened before a fork" in str(error) else 2)
+    os._exit(3)
+
+
 ENDS = """
 import sys
 from rankproof.benchmarks.echo import EchoTransport
@@ -216,6 +267,52 @@ from rankproof.impl.sync import AckSync
 sync = AckSync(EchoTransport(), {"write": "aligned"}, carrier=True)
 sync.step()
 """
+
+
+AT_EXIT = """
+import atexit
+atexit.register(lambda: print(sync.close().consumed))
+"""
+
+
+def test_a_part_may_be_closed_at_exit_when_its_carrier_has_ended() -> None:
+    command = [sys.executable, "-c", ENDS + AT_EXIT]
+    ended = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "[1]\n"), ended.stderr
+
+
+def test_an_interrupt_while_a_carrier_is_waited_for_lets_go_of_the_transport_all_the_same(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = AckSync(wire, LANES, carrier=True)
+
+    closed_by_then: list[bool] = []
+
+    def interrupted(*_: object) -> None:
+        closed_by_then.append(wire.closed)
+        if len(closed_by_then) == 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        once.setattr(threading.Thread, "join", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sync.close()
+    assert (closed_by_then, wire.closed) == ([False, True], True)
+
+
+OTHER_THREAD = """
+import threading, time
+def later():
+    time.sleep(0.7)
+    print(sync.step().consumed)
+threading.Thread(target=later).start()
+"""
+
+
+def test_a_carrier_goes_on_while_any_thread_keeps_the_process_alive() -> None:
+    command = [sys.executable, "-c", ENDS + OTHER_THREAD]
+    ended = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "[1]\n")
 
 
 @pytest.mark.parametrize("ending", ["", "raise RuntimeError('an error of the caller')", "sys.exit(3)"])

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from rankproof import cli, exploring, proving, replaying
+from rankproof import ending, exploring, proving, replaying
+from rankproof.commands import app
 from rankproof.conformance.replies import HarnessLost
 from rankproof.model.actions import Pop, Wait
 from rankproof.model.faults import FAULTS
@@ -165,7 +166,7 @@ def test_an_action_that_cannot_be_taken_is_named_with_its_place(
 def test_an_internal_error_is_one_line_and_says_how_to_see_more(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(cli.DEBUG, raising=False)
+    monkeypatch.delenv(ending.DEBUG, raising=False)
     monkeypatch.setattr(replaying, "report", _fails)
     answer = rankproof("replay", "any.json")
     assert answer.err == (
@@ -200,7 +201,7 @@ def test_processes_that_were_lost_for_no_fault_of_a_subject_leave_it_undetermine
 def test_an_internal_error_shows_where_when_asked(
     rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(cli.DEBUG, "1")
+    monkeypatch.setenv(ending.DEBUG, "1")
     monkeypatch.setattr(replaying, "report", _fails)
     answer = rankproof("replay", "any.json")
     assert "in _fails" in answer.err
@@ -216,6 +217,19 @@ def test_an_interrupt_is_one_line_and_exit_130(rankproof: Callable[..., Any], mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr(replaying, "report", interrupted)
+    answer = rankproof("replay", "any.json")
+    assert (answer.code, answer.out, answer.err) == (130, "", "rankproof: interrupted\n")
+
+
+def test_an_interrupt_while_arguments_are_read_is_one_line_too(
+    rankproof: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(file: str) -> None:
+        raise KeyboardInterrupt(file)
+
+    (verb,) = (each for each in app.registered_commands if each.callback and each.callback.__name__ == "replay")
+    monkeypatch.setattr(verb, "name", "replay")
+    monkeypatch.setattr(verb, "callback", interrupted)
     answer = rankproof("replay", "any.json")
     assert (answer.code, answer.out, answer.err) == (130, "", "rankproof: interrupted\n")
 

@@ -18,7 +18,7 @@ from rankproof import fuzzing
 from rankproof.conformance.blame import Difference
 from rankproof.conformance.capabilities import Capabilities
 from rankproof.conformance.commands import Command, Step, Stop
-from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.search import Ran
 from rankproof.fuzzing import Plan
 from rankproof.model.faults import FAULTS

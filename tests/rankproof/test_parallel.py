@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from rankproof import parallel
+from rankproof.conformance.one_core import cores
 from rankproof.parallel import WorkLost, each
 
 
@@ -72,7 +73,7 @@ def test_processes_end_with_the_one_that_started_them_even_by_a_kill(method: str
     program = tmp_path / "program.py"
     program.write_text(dedent(lines))
     with subprocess.Popen([sys.executable, program]) as parent:
-        wait_until(lambda: len(list(folder.iterdir())) == min(2, parallel._cores()))
+        wait_until(lambda: len(list(folder.iterdir())) == min(2, cores()))
         parent.kill()
     workers = [int(path.name) for path in folder.iterdir()]
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
@@ -150,7 +151,7 @@ def test_a_process_whose_starter_is_gone_ends_without_a_word(receiving: str, sen
 
 
 def test_as_many_processes_are_started_as_there_are_cores_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_cores", lambda: 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
     assert len(set(each(getoutput, ["echo $PPID"] * 4))) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rankproof import exploring, verifying
 from rankproof.conformance.capabilities import Capabilities
-from rankproof.conformance.fuzz import Fuzzing
+from rankproof.conformance.fuzzed import Fuzzing
 from rankproof.conformance.machine import Findings
 from rankproof.conformance.search import Ran
 from rankproof.conformance.walking import Walked

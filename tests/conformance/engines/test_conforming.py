@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankproof.conformance.fuzz import TRANSPORTS, Fuzzing, Place, fuzz
+from rankproof.conformance.fuzz import TRANSPORTS, fuzz
+from rankproof.conformance.fuzzed import Fuzzing, Place
 from rankproof.conformance.launcher import Launcher
 from rankproof.conformance.replay import replay
 from rankproof.model.protocol import BLOCKING
