@@ -54,7 +54,7 @@ class Saving:
     added   to the time of a whole step with its forward, by kind
     core    of the core, in the thread that steps, by kind
     cores   added to the time of the cores in all threads of the process, by kind
-    saved   by the carrier, of what is added
+    saved   by the carrier, of what is added; below 0 it costs
     """
 
     ranks: int
@@ -91,5 +91,4 @@ def _added(several: Turns, kind: str, what: str) -> Column:
 
 
 def _saved(several: Turns) -> Column:
-    """As a fraction of what the step adds without."""
-    return 1 - _added(several, "carried", "loop_s") / _added(several, "pipelined", "loop_s")
+    return middle(several, "pipelined") - middle(several, "carried")

@@ -150,7 +150,7 @@ def carrier_tables(results: Results) -> list[Table]:
                 "ranks, forward",
                 "step with, us",
                 "without, us",
-                "saved",
+                "saved, us",
                 "thread with, us",
                 "without, us",
                 "process with, us",
@@ -161,7 +161,7 @@ def carrier_tables(results: Results) -> list[Table]:
                     f"{each.ranks}, {each.forward_ms:g} ms, {each.forward}",
                     microseconds(each.added["carried"]),
                     microseconds(each.added["pipelined"]),
-                    percent(each.saved),
+                    microseconds(each.saved),
                     microseconds(each.core["carried"]),
                     microseconds(each.core["pipelined"]),
                     microseconds(each.cores["carried"]),
@@ -173,9 +173,9 @@ def carrier_tables(results: Results) -> list[Table]:
                 "Step: to a whole step with its forward, against the same without any agreement. Thread: time of the "
                 "core in the thread that steps, in the call of `step()`. Process: to the time of the cores in all "
                 "threads of a rank, against the same without any agreement; a carrier moves work and takes none away. "
-                "Forwards: idle, as while a GPU works; torch, short operations one after the other, each of which lets "
-                "go of the interpreter; python, plain Python that does not. A busy forward is so many operations, so "
-                "that what a carrier takes from it shows in the step.",
+                "What is saved below 0 is lost. Forwards: idle, as while a GPU works; torch, short operations one "
+                "after the other, each of which lets go of the interpreter; python, plain Python that does not. A busy "
+                "forward is so many operations, so that what a carrier takes from it shows in the step.",
             ),
         )
     ]

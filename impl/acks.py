@@ -23,8 +23,13 @@ from rankproof.impl.errors import Misuse, StepTimeout
 Identity: TypeAlias = int | str
 LaneKind: TypeAlias = Literal["aligned", "prefix", "size"]
 
-Note: TypeAlias = tuple[Any, ...]
-"""What happened to the lanes, for their digests (see `ledger`, which has the shapes): first the word for it."""
+Note: TypeAlias = tuple[Literal["enqueued", "popped", "forgotten", "consumed"], str, Any]
+"""What happened to a lane, its name, and what it happened with, for the digests (see `ledger`).
+
+enqueued, popped  the identity of one ack, the identities of several, head first
+forgotten         the lane has lost its acks, and what was popped of it: nothing
+consumed          of no lane: the round that was consumed, of which all is popped
+"""
 
 MOST_BITS, MOST_CHARACTERS = 256, 256
 """The longest identities, an int's and a str's: each is hashed, and shown in errors."""
@@ -228,7 +233,7 @@ class Lane:
         for ack in self._acks:
             del self._identities[ack.identity]
         self._acks.clear()
-        self._note(("forgotten", self.name))
+        self._note(("forgotten", self.name, None))
 
     def _at(self, position: int) -> Ack | None:
         self._take_in()

@@ -69,7 +69,7 @@ class Lanes:
 
     def consumed(self, round_number: int) -> None:
         """What has been popped now is what was popped by the end of that round."""
-        self.ledger.note(("consumed", round_number))
+        self.ledger.note(("consumed", "", round_number))
 
     def clear(self) -> None:
         """Forgets every ack."""

@@ -40,14 +40,15 @@ class Ledger:
         while (note := self._notes.popleft()) is not offer:
             self._enter(note)
         last = settled(offer.round, offer.window)
-        for past in [number for number in self._popped_by if number < last]:
-            del self._popped_by[past]
-        popped = self._popped_by.get(last, {})
+        popped_by = self._popped_by
+        while popped_by and next(iter(popped_by)) < last:  # rounds stand in it in their order
+            del popped_by[next(iter(popped_by))]
+        popped, enqueued = popped_by.get(last, _NOTHING), self._enqueued
         digests = []
         for lane in offer.lanes:
             digest = popped.get(lane.name, EMPTY)  # a lane that came later has popped nothing
             if lane.kind == "aligned":
-                digest = folded(self._enqueued.get(lane.name, EMPTY), digest)
+                digest = folded(enqueued.get(lane.name, EMPTY), digest)
             digests.append(digest)
         return tuple(digests)
 
@@ -57,18 +58,21 @@ class Ledger:
             self._enter(self._notes.popleft())
 
     def _enter(self, note: Note | Offer) -> None:
-        match note:
-            case ("enqueued", lane, identity):
-                self._enqueued[lane] = folded(self._enqueued.get(lane, EMPTY), identity_word(identity))
-            case ("popped", lane, identities):
-                digest = self._popped.get(lane, EMPTY)
-                for identity in identities:
-                    digest = folded(digest, identity_word(identity))
-                self._popped[lane] = digest
-            case ("consumed", round_number):
-                self._popped_by[round_number] = self._popped.copy()
-            case ("forgotten", lane):  # what comes by that name later starts anew
-                for digests in (self._enqueued, self._popped, *self._popped_by.values()):
-                    digests.pop(lane, None)
-            case _:
-                raise AssertionError(f"{note!r} was noted before the offer that is read")
+        if isinstance(note, Offer):
+            raise AssertionError(f"round {note.round} was noted before the offer that is read")
+        what, name, of = note
+        if what == "enqueued":
+            self._enqueued[name] = folded(self._enqueued.get(name, EMPTY), identity_word(of))
+        elif what == "popped":
+            digest = self._popped.get(name, EMPTY)
+            for identity in of:
+                digest = folded(digest, identity_word(identity))
+            self._popped[name] = digest
+        elif what == "consumed":
+            self._popped_by[of] = self._popped.copy()
+        else:  # forgotten; what comes by that name later starts anew
+            for digests in (self._enqueued, self._popped, *self._popped_by.values()):
+                digests.pop(name, None)
+
+
+_NOTHING: dict[str, int] = {}
