@@ -35,7 +35,8 @@ _SHARE_OF_SETUP = 1 / 2
 class Job:
     """What is to be searched; each field is as for `fuzz`. With no examples only the subject is asked.
 
-    Where there are `commands`, these alone are given, and nothing is searched.
+    Where there are `commands`, these alone are given, and nothing is searched. `directory` is for short-lived files,
+    and is somebody else's to remove: a process that is killed cannot.
     """
 
     factory: Factory
@@ -49,6 +50,7 @@ class Job:
     shrink_seconds: float
     setup_within: float = SETUP_WITHIN
     commands: tuple[Command, ...] = ()
+    directory: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def search_apart(job: Job, launcher: Launcher, progress: Callable[[int], None] |
     """
     process = launcher.start(_TARGET)
     try:
-        process.channel.send(job)
+        process.channel.send(replace(job, directory=launcher.directory))
         return _followed(job, process, progress or (lambda _done: None))
     finally:
         process.end()
@@ -160,6 +162,7 @@ def _ranks(job: Job, held_to: Capabilities, patience: int = 1) -> MemoryRanks:
         timeout=timeout,
         reply_within=3 * timeout,
         setup_within=_SHARE_OF_SETUP * job.setup_within,
+        directory=job.directory,
     )
 
 

@@ -21,7 +21,7 @@ from rankproof.conformance.memory_group import MemoryConfig, MemoryGroup
 from rankproof.conformance.memory_seat import LOAD, Seat, patience_of
 from rankproof.conformance.memory_world import worlds_apart
 from rankproof.conformance.one_core import on_one_core
-from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised, said_with_place
 from rankproof.conformance.pool import LOAD_WITHIN, SETUP_WITHIN
 from rankproof.conformance.worker import Factory, check_factory, factory_name
 from rankproof.model.errors import BadInput
@@ -44,6 +44,7 @@ class MemoryRanks:
         timeout: float = 10.0,
         reply_within: float = 30.0,
         setup_within: float = SETUP_WITHIN,
+        directory: str | None = None,
     ) -> None:
         if ranks < 1:
             raise BadInput(f"there is at least 1 rank, not {ranks}")
@@ -54,6 +55,7 @@ class MemoryRanks:
         self._lanes = lanes
         self._timeout = timeout
         self._reply_within = reply_within
+        self._parent = directory
         self._setup_within = max(setup_within, reply_within)
         self._seats: list[Seat] = []
         self._board = Board(ranks)
@@ -63,7 +65,8 @@ class MemoryRanks:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             self._worlds = undo.enter_context(worlds_apart())
-            self._directory = undo.enter_context(TemporaryDirectory(prefix="rankproof-", ignore_cleanup_errors=True))
+            files = TemporaryDirectory(prefix="rankproof-", dir=self._parent, ignore_cleanup_errors=True)
+            self._directory = undo.enter_context(files)
             undo.enter_context(on_one_core())
             self._seats = [Seat(rank) for rank in range(self.world)]
             undo.callback(self._leave)
@@ -205,7 +208,8 @@ class MemoryRanks:
             if isinstance(outcome, Raised) and outcome.kind == "BadInput":
                 raise BadInput(outcome.message)
             if not isinstance(outcome, Ok):
-                raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {outcome}")
+                reason = said_with_place(outcome)
+                raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {reason}")
 
     def _close_subjects(self) -> tuple[Outcome | None, ...]:
         closing = [

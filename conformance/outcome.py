@@ -82,6 +82,14 @@ def where(outcome: Outcome) -> str:
     return raised[-1] if isinstance(outcome, Raised) and raised else last_line(words)
 
 
+def said_with_place(outcome: Outcome) -> str:
+    """What became of a command, with what is known of where, in one line; a hang has a mend instead."""
+    if isinstance(outcome, Hung):
+        return f"{outcome}; if it is only slow, a longer timeout gives it more"
+    place = where(outcome)
+    return f"{outcome} ({place})" if place else str(outcome)
+
+
 def as_opened(words: str) -> str:
     """What a rank wrote, with each file of a traceback named as a person opens it.
 

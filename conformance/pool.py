@@ -15,7 +15,7 @@ from typing import Self
 
 from rankproof.conformance.channel import readable
 from rankproof.conformance.launcher import Launcher, Process
-from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
+from rankproof.conformance.outcome import Hung, Ok, Outcome, Raised, said_with_place
 from rankproof.conformance.rank_process import LOOK_EVERY, RankProcess
 from rankproof.conformance.subject import SubjectConfig
 from rankproof.conformance.worker import LEAVE, LOAD, Command, Factory, check_factory, factory_name
@@ -233,12 +233,7 @@ class RankPool:
                     continue
                 case Raised("BadInput", message):
                     raise BadInput(message)
-                case Died(_, words) if words:
-                    reason = f"{outcome} ({words.splitlines()[-1]})"
-                case Hung():
-                    reason = f"{outcome}; if it is only slow, a longer timeout gives it more"
-                case _:
-                    reason = str(outcome)
+            reason = said_with_place(outcome)
             raise BadInput(f"factory {factory_name(self._factory)}: {method} on rank {rank} {reason}")
 
     def _receive_each(self, ranks: Iterable[int], within: float) -> Iterator[tuple[int, Outcome]]:

@@ -210,7 +210,10 @@ def look_up(factory: str) -> object:
     except Exception as error:
         if not isinstance(error, ModuleNotFoundError):
             traceback.print_exc()
-        raise BadInput(f"factory {factory!r}: cannot import {module!r}: {type(error).__name__}: {error}") from None
+        words = f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            words += "; it is looked for in the working directory, on PYTHONPATH, and among what is installed"
+        raise BadInput(f"factory {factory!r}: cannot import {module!r}: {words}") from None
     for name in names.split("."):
         if not hasattr(found, name):
             public = [known for known in vars(found) if not known.startswith("_")]

@@ -155,18 +155,22 @@ class Lane:
             count += 1
         return count
 
-    def pop(self, count: int) -> list[Ack]:
-        """Takes `count` acks from the head. Raises Misuse for a count that is no whole number from 0 to the length."""
+    def pop(self, count: int, into: list[Ack] | None = None) -> list[Ack]:
+        """Takes `count` acks from the head and adds them to `into`, one by one, so that an interrupt loses none.
+
+        Raises Misuse for a count that is no whole number from 0 to the length.
+        """
         if type(count) is not int or not 0 <= count <= len(self):
             raise Misuse(f"lane {self.name!r}: cannot pop {count!r} of {len(self)} acks")
         if count > len(self._acks):
             self._take_in()
-        acks, identities = [], []
+        acks, identities = [] if into is None else into, []
         for _ in range(count):
-            ack = self._acks.popleft()
-            identity = ack.identity
-            del self._identities[identity]
+            ack = self._acks[0]
             acks.append(ack)
+            self._acks.popleft()
+            identity = ack.identity
+            self._identities.pop(identity, None)
             identities.append(identity)
         self.popped_count += count
         self._note(("popped", self.name, identities))
@@ -183,6 +187,8 @@ class Lane:
     def put_back(self, acks: Sequence[Ack]) -> None:
         """Undoes the pops, or the shutting, that gave `acks`, in the order in which they came out."""
         self._shut = False
+        if acks and self._acks and acks[-1] is self._acks[0]:  # an interrupt came between the two steps of its pop
+            acks = acks[:-1]
         self._acks.extendleft(reversed(acks))
         self._identities.update((ack.identity, ack) for ack in acks)
 

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from rankproof.impl.errors import Misuse, StepTimeout
+from rankproof.impl.errors import Misuse, StepFailed, StepTimeout
 from rankproof.impl.guards import Agreement, Offer, agreement
 from rankproof.impl.ledger import Ledger
 from rankproof.impl.transport import Transport
@@ -84,7 +84,10 @@ class CarriedRounds:
     """
 
     def __init__(self, inline: Rounds, window: int) -> None:
-        """Takes over what carries rounds in the caller's thread; a step leaves `window` in flight, 1 or more."""
+        """Takes over what carries rounds in the caller's thread; a step leaves `window` in flight, 1 or more.
+
+        Raises StepFailed where the system gives no thread.
+        """
         self._inline = inline
         self._window = window
         self._limit = DEADLINES * inline.timeout
@@ -92,7 +95,11 @@ class CarriedRounds:
         self._carrier = Carrier(inline)
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._carrier.run, name=NAME)  # which does not hold this object
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            inline.close()
+            raise StepFailed(f"there is no thread to be had for a carrier of rounds: {error}") from error
         weakref.finalize(self, self._carrier.tasks.put, None).atexit = False  # at exit it has seen that for itself
 
     def begin(self, offer: Offer) -> None:

@@ -193,7 +193,7 @@ class AckSync:
         with self._frame.call("evict") as result:
             self._consume(0, result)
             self._lanes.ledger.read()  # or notes would grow for as long as nobody steps
-            result.popped[lane] += chosen.pop(chosen.wait_for(None, self._transport.timeout))
+            chosen.pop(chosen.wait_for(None, self._transport.timeout), result.popped[lane])
         return result
 
     def attach(self, lanes: Mapping[str, LaneKind]) -> None:
@@ -263,7 +263,7 @@ class AckSync:
             name = lane.name
             counts[name] = counts.get(name, 0) + count
             if count:
-                popped[name] += lane.pop(count)
+                lane.pop(count, popped[name])
 
     def _count(self) -> tuple[int, ...]:
         """What this rank could pop from each lane now."""
@@ -308,3 +308,15 @@ class BlockingAckSync(AckSync):
 
 class PipelinedAckSync(AckSync):
     """Pops in each step what the step before has counted, so that the reduce runs while the engine works."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        lanes: Mapping[str, LaneKind],
+        *,
+        carrier: bool = False,
+        board: Board | None = None,
+        plan: str = "",
+    ) -> None:
+        """As `AckSync`."""
+        super().__init__(transport, lanes, lag=1, carrier=carrier, board=board, plan=plan)

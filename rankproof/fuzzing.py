@@ -213,7 +213,10 @@ def show(output: Output, found: Fuzzing) -> None:
     for line in found.coverage.lines():
         output.paragraph(line, indent=2, hang=2)
     if found.verdict is Verdict.UNDETERMINED and not found.failure:
-        output.paragraph("nothing ran on real processes before the time was over; give more seconds", indent=2)
+        nothing = "nothing ran on real processes before the time was over; give more seconds"
+        if found.processes and not found.processes.steps:
+            nothing = "no rank made a step, so that nothing was agreed on"
+        output.paragraph(nothing, indent=2)
     if found.note and found.found_in != "memory" and found.note not in found.failure:
         output.paragraph(f"memory gave no answer: {found.note}", indent=2, hang=2)
 

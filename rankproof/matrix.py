@@ -184,8 +184,8 @@ def summary(rows: Sequence[Row]) -> str:
     signs = Counter(cell.verdict for row in rows for cell in row.cells)
     both = sum(cell.finders == "ES" for row in rows for cell in row.cells)
     return (
-        f"{len(rows)} faults break {signs[Verdict.VIOLATED]} properties, {both} of them seen by both finders, "
-        f"and leave {signs[Verdict.HOLDS]} whole; {signs[Verdict.UNDETERMINED]} are open"
+        f"{len(rows)} faults: of all pairs of a fault and a property {signs[Verdict.VIOLATED]} are broken, {both} of "
+        f"them seen by both finders, and {signs[Verdict.HOLDS]} are whole; {signs[Verdict.UNDETERMINED]} are open"
     )
 
 

@@ -4,6 +4,7 @@ import gc
 import threading
 import time
 import weakref
+from collections import deque
 
 import pytest
 
@@ -75,6 +76,32 @@ def test_an_interrupt_on_the_way_into_a_call_leaves_the_turn_to_the_next(
             pipelined.ranks[0].step()
     pipelined.step()
     assert [rank.in_flight for rank in pipelined.ranks] == [1, 1]
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_an_interrupt_in_the_middle_of_a_pop_loses_no_ack(
+    pipelined: Group, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    pipelined.enqueue("a", "b", "c")
+    pipelined.finish("a", "b", "c")
+    pipelined.step()
+    lane = pipelined.ranks[0]._lanes["write"]
+
+    class Interrupted(deque[Ack]):
+        """Raises where the interrupt of a terminal would: as a call begins, or as it has ended."""
+
+        left = at
+
+        def popleft(self) -> Ack:
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+            return super().popleft()
+
+    monkeypatch.setattr(lane, "_acks", Interrupted(lane._acks))
+    with pytest.raises(KeyboardInterrupt):
+        pipelined.ranks[0].step()
+    assert pipelined.ranks[0].waiting("write") == ("a", "b", "c")
 
 
 def test_what_was_popped_is_not_held_any_longer_than_the_caller_holds_it(either: Group) -> None:

@@ -18,7 +18,7 @@ from functools import partial
 import pytest
 
 from rankproof.impl.acks import Lane
-from rankproof.impl.errors import Misuse, PeerLost, StepTimeout, SyncError
+from rankproof.impl.errors import Misuse, PeerLost, StepFailed, StepTimeout, SyncError
 from rankproof.impl.guards import NO_STEP_NUMBER, Offer
 from rankproof.impl.ledger import Ledger
 from rankproof.impl.rounds import DEADLINES, CarriedRounds, Rounds
@@ -187,6 +187,18 @@ def test_blocking_after_a_fall_back_has_no_carrier(wire: Wire) -> None:
     assert sync.step().consumed
     assert wire.callers == {threading.current_thread().name}
     sync.close()
+
+
+def test_where_there_is_no_thread_for_a_carrier_the_transport_is_let_go_of(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(StepFailed, match="no thread to be had for a carrier of rounds: can't start"):
+        AckSync(wire, LANES, carrier=True)
+    assert wire.closed
 
 
 def test_a_rank_that_fails_leaves_no_carrier(wire: Wire) -> None:

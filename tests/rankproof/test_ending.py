@@ -70,10 +70,10 @@ def soon(condition: Callable[[], bool], within: float) -> bool:
 
 
 @contextmanager
-def at_work(arguments: tuple[str, ...], errors: Path) -> Iterator[Started]:
-    """The verb once it has started processes, in a session of its own."""
+def at_work(arguments: tuple[str, ...], errors: Path, files: Path | None = None) -> Iterator[Started]:
+    """The verb once it has started processes, in a session of its own; `files` is its folder for short-lived files."""
     mark = str(uuid.uuid4())
-    environment = {**os.environ, MARK: mark}
+    environment = {**os.environ, MARK: mark} | ({"TMPDIR": str(files)} if files else {})
     with errors.open("w") as stream:
         process = subprocess.Popen(
             [*COMMAND, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=stream, start_new_session=True
@@ -102,6 +102,19 @@ def test_no_process_is_left_when_a_verb_is_ended_in_the_middle(
         assert (code, started.said()) == (130, ["rankproof: interrupted"])
     else:
         assert (code, started.said()) == (-how, [])
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_folder_is_left_when_fuzz_is_ended_while_all_ranks_share_a_process(
+    how: signal.Signals, tmp_path: Path
+) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    with at_work(FUZZ, tmp_path / "errors", files) as started:
+        assert soon(lambda: any(files.glob("rankproof-*/rankproof-*")), within=60)
+        started.process.send_signal(how)
+        started.ends()
+    assert soon(lambda: not list(files.iterdir()), within=15), list(files.iterdir())
 
 
 def test_ctrl_c_on_a_terminal_reaches_every_process_and_is_answered_once(tmp_path: Path) -> None:

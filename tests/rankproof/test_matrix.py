@@ -127,7 +127,8 @@ def test_the_table_has_a_line_for_each_fault_and_says_what_its_signs_mean(rankpr
     names = [line.split()[0] for line in lines if line.split() and line.split()[0] in FAULTS]
     assert names == ["use-before-wait", "idle-without-flush"]
     assert lines[-1] == (
-        "holds: 2 faults break 4 properties, 3 of them seen by both finders, and leave 16 whole; 0 are open"
+        "holds: 2 faults: of all pairs of a fault and a property 4 are broken, 3 of them seen by both finders, and 16 "
+        "are whole; 0 are open"
     )
     assert answer.code == 0
 
