@@ -13,14 +13,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
+from torch._C._distributed_c10d import HashStore
 
 from rankproof.impl.acks import Lane
 from rankproof.impl.errors import Misuse, PeerLost, StepFailed, StepTimeout, SyncError
 from rankproof.impl.guards import NO_STEP_NUMBER, Offer
 from rankproof.impl.ledger import Ledger
+from rankproof.impl.opening import open_ack_sync
+from rankproof.impl.plan import Topology, plan_for
 from rankproof.impl.rounds import DEADLINES, CarriedRounds, Rounds
 from rankproof.impl.sync import AckSync
 from tests.impl.conftest import DEADLINE, LANES
@@ -175,6 +179,18 @@ def test_there_is_a_carrier_where_one_is_asked_for_and_rounds_are_in_flight(
     assert len(carriers()) == before
 
 
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_a_rank_that_is_opened_has_a_carrier_where_it_asks_for_one(asked: bool | None) -> None:
+    store, plan = HashStore(), plan_for(Topology(tp=2), environment={})
+    ask = {} if asked is None else {"carrier": asked}
+    with ThreadPoolExecutor(2) as pool:
+        opening = [pool.submit(partial(open_ack_sync, rank, plan, store, LANES, DEADLINE, **ask)) for rank in range(2)]
+        ranks = [each.result() for each in opening]
+        assert [type(rank._rounds) is CarriedRounds for rank in ranks] == [bool(asked)] * 2
+        for closing in [pool.submit(rank.close) for rank in ranks]:
+            closing.result()
+
+
 def test_blocking_after_a_fall_back_has_no_carrier(wire: Wire) -> None:
     before = len(carriers())
     sync = AckSync(wire, LANES, carrier=True)
@@ -316,7 +332,7 @@ OTHER_THREAD = """
 import threading, time
 def later():
     time.sleep(0.7)
-    print(sync.step().consumed)
+    print(sync._rounds._thread.is_alive(), sync.step().consumed)
 threading.Thread(target=later).start()
 """
 
@@ -324,7 +340,7 @@ threading.Thread(target=later).start()
 def test_a_carrier_goes_on_while_any_thread_keeps_the_process_alive() -> None:
     command = [sys.executable, "-c", ENDS + OTHER_THREAD]
     ended = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (0, "[1]\n")
+    assert (ended.returncode, ended.stdout) == (0, "True [1]\n")
 
 
 @pytest.mark.parametrize("ending", ["", "raise RuntimeError('an error of the caller')", "sys.exit(3)"])
