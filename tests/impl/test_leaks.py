@@ -3,6 +3,7 @@
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from operator import gt, le
 from pathlib import Path
 
@@ -31,10 +32,11 @@ def held() -> tuple[int, int, int]:
     return len(list(Path("/proc/self/fd").iterdir())), len(list(Path("/proc/self/task").iterdir())), memory
 
 
-def cycle(pool: ThreadPoolExecutor, broken: bool) -> None:
+def cycle(pool: ThreadPoolExecutor, broken: bool, carrier: bool) -> None:
     """One life of a group of two ranks: opened, used, and closed; or broken by a transfer that throws."""
     store, plan = HashStore(), plan_for(Topology(tp=2), environment={})
-    opening = [pool.submit(open_ack_sync, rank, plan, store, {"write": "aligned"}, 5.0) for rank in range(2)]
+    opened = partial(open_ack_sync, plan=plan, store=store, lanes={"write": "aligned"}, timeout=5.0, carrier=carrier)
+    opening = [pool.submit(opened, rank) for rank in range(2)]
     ranks: list[AckSync] = [each.result() for each in opening]
     for rank in ranks:
         rank.enqueue("write", Ack("a", FINISHED))
@@ -48,14 +50,14 @@ def cycle(pool: ThreadPoolExecutor, broken: bool) -> None:
     assert failed[0] == broken
 
 
-@pytest.mark.parametrize("broken", [False, True])
-def test_two_hundred_lives_leave_nothing_behind(broken: bool) -> None:
+@pytest.mark.parametrize(("broken", "carrier"), [(False, False), (True, False), (True, True)])
+def test_two_hundred_lives_leave_nothing_behind(broken: bool, carrier: bool) -> None:
     with ThreadPoolExecutor(2) as pool:
         for _ in range(WARM):
-            cycle(pool, broken)
+            cycle(pool, broken, carrier)
         descriptors, threads, memory = held()
         for _ in range(CYCLES):
-            cycle(pool, broken)
+            cycle(pool, broken, carrier)
         most = (descriptors + 2, threads + 2, memory + 16 * MEBIBYTE)
         until = time.monotonic() + DEADLINE  # for carriers that were let go of with a round in flight
         while any(map(gt, now := held(), most)) and time.monotonic() < until:
