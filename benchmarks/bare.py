@@ -13,10 +13,10 @@ from rankproof.impl.transport import Transport
 
 
 class BareSync:
-    """What sglang#39903 proposes: one round in flight, and no guard word, digest or inbox to notice a difference by.
+    """The protocol of sglang#39903 with nothing but its counts: not even the one digest that it compares.
 
-    It is here to be measured against, and not to be used. Lanes are plain deques, so that what the implementation's
-    lanes cost shows as well.
+    One round is in flight, and there is no guard word to notice a difference by. It is here to be measured against, and
+    not to be used. Lanes are plain deques, so that what the implementation's lanes cost shows as well.
     """
 
     def __init__(self, transport: Transport, lanes: Mapping[str, LaneKind]) -> None:

@@ -66,9 +66,8 @@ def _beside_the_published(measured: list[Row]) -> list[Table]:
                 "with one round in flight, (B - C) / (B - A). What is left is the work of the thread that steps, which "
                 "no pipelining hides; of the wait alone more is gone. Carried: hidden where a thread of their own "
                 "carries the rounds. Bare: hidden by the same pipelining with nothing but its counts, on plain queues, "
-                "over the same transport in the same turns, which is what sglang#39903 has: no guard words and no "
-                "digests. It is the floor: what it leaves unhidden has nothing to do with checks; what is between it "
-                "and ours is what the checks cost.",
+                "over the same transport in the same turns: no guard words and no digests. It is the floor: what it "
+                "leaves unhidden has nothing to do with checks; what is between it and ours is what the checks cost.",
             ),
         )
     ]

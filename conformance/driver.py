@@ -84,6 +84,7 @@ class Driver:
         self._held: dict[int, Begun] = {}
         self._stopped: int | None = None
         self._idle = False
+        self._withheld: Mismatch | None = None
         self._outcomes: dict[Action, State | Disabled] = {}
         self._outcomes_of: State | None = None
 
@@ -299,11 +300,15 @@ class Driver:
         self.actions.append(action)
         for each in self._checked:
             if says := each.broken(step):
-                if each.name == "finished-before-pop" and will_pop_another(step):
-                    continue  # no peer finishes what it never got: that shows where it pops what it has in that place
                 text = f"not the subject, but the protocol on this schedule breaks {each.name}: {says}"
-                raise Mismatch(text, self.schedule(each.name))
+                fallen = Mismatch(text, self.schedule(each.name))
+                if each.name != "finished-before-pop" or not will_pop_another(step):
+                    raise fallen
+                # No peer finishes what it never got: what it breaks is same-pops, where it pops what it has there.
+                self._withheld = self._withheld or fallen
         self.state = after
+        if self._withheld and not any(map(self._is_late, range(len(after.ranks)))):
+            raise self._withheld  # no peer is left that would pop
 
     def _compare(self, rank: int, busy: Begun, outcome: Outcome) -> None:
         """Holds a reply against the model; a rank that has ended must raise, and again when it is asked for more."""

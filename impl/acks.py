@@ -170,7 +170,7 @@ class Lane:
             acks.append(ack)
             self._acks.popleft()
             identity = ack.identity
-            self._identities.pop(identity, None)
+            del self._identities[identity]
             identities.append(identity)
         self.popped_count += count
         self._note(("popped", self.name, identities))

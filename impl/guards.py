@@ -8,7 +8,7 @@
     layout    names, order and kinds of the lanes, and the plan                                   x and ~x
     step      the caller's own number of the step, where it gives one                             x and ~x
     epoch     the generation of the lanes                                                         x and ~x
-    digests   one a lane, of acks (see `Ledger.digests`)                                             x and ~x
+    digests   one a lane, of acks (see `Ledger.digests`)                                          x and ~x
 
 The MIN of x is the lowest value over ranks, and the MIN of ~x the complement of the highest; so one reduce tells every
 rank whether all hold the same value. How that is read, and what a difference in each word means, is the model's text

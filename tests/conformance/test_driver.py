@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from rankproof.conformance.driver import Command, Driver, HarnessLost, Mismatch, Step
 from rankproof.conformance.outcome import Died, Hung, Ok, Outcome, Raised
 from rankproof.conformance.subject import Observation
-from rankproof.model.actions import Decline, Enqueue, Evict, Finish, Flush, Lose, Pop, Reset
+from rankproof.model.actions import Crash, Decline, Enqueue, Evict, Finish, Flush, Lose, Pop, Reset
 from rankproof.model.interleaving import Model
 from rankproof.model.protocol import BLOCKING, PIPELINED, Protocol
 from rankproof.model.scenario import Scenario
@@ -30,6 +31,18 @@ class Scripted:
     def receive(self, rank: int) -> Outcome:
         self.received.append(rank)
         return self.replies.popleft() if self.replies else Ok()
+
+
+class Killable(Scripted):
+    """The same, of ranks that can be killed."""
+
+    def receive(self, rank: int, within: float | None = None) -> Outcome:
+        del within
+        return super().receive(rank)
+
+    def aside(self, rank: int, method: str, *arguments: object) -> None: ...
+
+    def kill(self, rank: int, signum: signal.Signals = signal.SIGKILL) -> None: ...
 
 
 def driver_of(*replies: Outcome, protocol: Protocol = PIPELINED, **bounds: int) -> tuple[Driver, Scripted]:
@@ -183,6 +196,28 @@ def test_a_protocol_under_which_ranks_pop_other_acks_breaks_same_pops_and_not_wh
     with pytest.raises(Mismatch, match=r"the protocol on this schedule breaks same-pops: pop 1 .* is ack 0 on rank 1"):
         driver.give(Step(1))
     assert driver.schedule().actions[-1] == Pop(1)
+
+
+def test_what_the_first_of_them_pops_is_broken_all_the_same_where_no_peer_is_left_to_pop() -> None:
+    popped, first = seen(popped=(1,), in_flight=1), seen(left=(1,), in_flight=1)
+    lost = Raised("PeerLost", "rank 1 is gone")
+    replies = (Ok(), Ok(), first, Ok(), Ok(), seen(left=(0,), in_flight=1), popped, lost, lost)
+    driver = Driver(Model(PIPELINED, Scenario(acks=9, ahead=9, losses=1, crashes=1)), Killable(*replies))
+    commands: list[Command] = [
+        Lose(0, 0, 0),
+        Enqueue(0, 0, 1),
+        Finish(0, 0, 1),
+        Step(0),
+        Enqueue(1, 0, 0),
+        Finish(1, 0, 0),
+        Step(1),
+        Step(0),
+        Crash(1),
+    ]
+    for command in commands:
+        driver.give(command)
+    with pytest.raises(Mismatch, match="the protocol on this schedule breaks finished-before-pop"):
+        driver.catch_up()
 
 
 def test_a_lost_enqueue_reaches_no_subject() -> None:
